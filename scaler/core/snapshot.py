@@ -1,0 +1,120 @@
+"""All that is known at one moment, immutable, cut into the partitions that decisions read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TypeAlias
+
+from scaler.core.model import (
+    AdmissionCheck,
+    Amounts,
+    ClusterQueue,
+    Cohort,
+    Controlled,
+    Hpa,
+    Instant,
+    Kind,
+    LocalQueue,
+    Name,
+    Node,
+    Pod,
+    PodSet,
+    ResourceFlavor,
+    ScaledObject,
+    SourceState,
+    Target,
+    Workload,
+)
+from scaler.core.reasons import WorkloadClass
+from scaler.core.usage import QueryAnswer, QueryKey, Usage, UsageKey
+
+
+class Part(StrEnum):
+    """Name the sorts of partition."""
+
+    SOURCE = "source"
+    """One kind's SourceState (name: the kind), but for its last_alive."""
+    QUEUE = "queue"
+    """One ClusterQueue and the Workloads in it (name: the ClusterQueue)."""
+    QUOTA = "quota"
+    """ClusterQueues, Cohorts, LocalQueues, ResourceFlavors and AdmissionChecks (name: empty)."""
+    NODES = "nodes"
+    """All nodes and what is requested on them (name: empty)."""
+    PODS = "pods"
+    """The whole pods of a namespace (name: the namespace)."""
+    TARGETS = "targets"
+    """ScaledObjects, targets and HPAs of a namespace (name: the namespace)."""
+    USAGE = "usage"
+    """All usage and query answers (name: empty)."""
+    POLICY = "policy"
+    """The policy in force (name: empty)."""
+    OWNERS = "owners"
+    """RayClusters and Jobs (name: empty)."""
+
+
+Partition: TypeAlias = tuple[Part, str]
+"""What a Decision read and a change touches: (sort, name)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupKey:
+    """What the Workloads of one group have in common."""
+
+    standing: WorkloadClass
+    pod_sets: tuple[PodSet, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuePartition:
+    """The Workloads of one ClusterQueue, grouped by standing and shape.
+
+    A Workload is in the ClusterQueue of its admission, else in that of its LocalQueue.
+    Finished ones are left out.
+    """
+
+    groups: Mapping[GroupKey, tuple[Workload, ...]] = field(default_factory=dict)
+    """Each tuple is in Kueue's order: priority descending, then queued_at, then uid."""
+
+
+EMPTY_QUEUE = QueuePartition()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """All sources joined; mappings are never written after publication."""
+
+    at: Instant
+    sources: Mapping[Kind, SourceState] = field(default_factory=dict)
+    queues: Mapping[str, QueuePartition] = field(default_factory=dict)
+    unroutable: Mapping[GroupKey, tuple[Workload, ...]] = field(default_factory=dict)
+    """Workloads without admission whose LocalQueue does not exist: class G, in no ClusterQueue."""
+    workloads_by_owner: Mapping[str, tuple[Workload, ...]] = field(default_factory=dict)
+    """Workloads by the uid of each of their owners."""
+    workload_index: Mapping[Name, Workload] = field(default_factory=dict)
+    """Workloads by namespace and name, Finished ones left out."""
+    cluster_queues: Mapping[str, ClusterQueue] = field(default_factory=dict)
+    local_queues: Mapping[Name, LocalQueue] = field(default_factory=dict)
+    cohorts: Mapping[str, Cohort] = field(default_factory=dict)
+    flavors: Mapping[str, ResourceFlavor] = field(default_factory=dict)
+    checks: Mapping[str, AdmissionCheck] = field(default_factory=dict)
+    owners: Mapping[str, Controlled] = field(default_factory=dict)
+    """RayClusters and Jobs by uid."""
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    node_requests: Mapping[str, Amounts] = field(default_factory=dict)
+    """Requests of a node's unfinished pods that are no placeholders; `pods` = their number."""
+    pods: Mapping[str, Mapping[str, Pod]] = field(default_factory=dict)
+    """Whole pods: namespace -> name -> Pod."""
+    pods_by_workload: Mapping[Name, tuple[Pod, ...]] = field(default_factory=dict)
+    """Whole pods by the Workload that they name, or whose owner controls them."""
+    gpu_pods_by_node: Mapping[str, tuple[Pod, ...]] = field(default_factory=dict)
+    targets: Mapping[tuple[str, str, str], Target] = field(default_factory=dict)
+    """Deployments and StatefulSets by (kind, namespace, name)."""
+    scaled_objects: Mapping[Name, ScaledObject] = field(default_factory=dict)
+    hpas: Mapping[Name, Hpa] = field(default_factory=dict)
+    usage: Mapping[UsageKey, Usage] = field(default_factory=dict)
+    answers: Mapping[QueryKey, QueryAnswer] = field(default_factory=dict)
+    skipped: Mapping[Kind, int] = field(default_factory=lambda: MappingProxyType({}))
+    """Objects that could not be decoded, by kind: they count for nothing, and are seen."""
+    bundle: bool = False
+    """Out of a folder: without a ScaledObject the size is what is present (DESIGN section 3)."""
