@@ -49,7 +49,7 @@ class SourceState:
     last_alive: Instant | None = None
     """Newest event, bookmark or complete list; None before the first."""
     problem: str | None = None
-    """What is wrong now, in words for a person ('403 on list workloads'); None while all is well."""
+    """What is wrong now, in words (`403 on list workloads`); None while all is well."""
     installed: bool = True
     """False where discovery says that the API server does not serve the kind."""
 
@@ -90,7 +90,7 @@ class PodShape:
     """What one pod asks of a node."""
 
     requests: Amounts
-    """Requests after the init and sidecar rule, overhead and limits-as-requests; pods is not in it."""
+    """After the init and sidecar rule, overhead and limits-as-requests; without `pods`."""
     node_selector: tuple[tuple[str, str], ...] = ()
     affinity: tuple[tuple[NodeRequirement, ...], ...] = ()
     """Required node affinity: one of the terms must hold, each with all its requirements."""
@@ -171,7 +171,7 @@ class Workload:
     created: Instant
     priority: int = 0
     queued_at: Instant = 0.0
-    """Kueue's queue order timestamp: Evicted's transition (Requeued's where later), else creation."""
+    """Queue order: the eviction's transition (or a later requeue), else creation."""
     waiting_since: Instant = 0.0
     """lastTransitionTime of the QuotaReserved=False condition, else creation."""
     message: str = ""

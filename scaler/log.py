@@ -1,0 +1,25 @@
+"""Configure structlog: JSON for machines, a console line for a terminal. Called by commands only."""
+
+import logging
+import sys
+
+import structlog
+
+
+def configure(*, verbose: bool = False) -> None:
+    """Set up logging to standard error; JSON unless that is a terminal."""
+    level = logging.DEBUG if verbose else logging.INFO
+    terminal = sys.stderr.isatty()
+    renderer = structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer()
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
