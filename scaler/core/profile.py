@@ -65,10 +65,10 @@ class MetricProfile:
         return any(_matches(pattern=pattern, resource=resource) for pattern in self.resources)
 
 
-def _codec(*, name: str, metric: str) -> ActivitySignal:
+def _codec(*, name: str, metric: str, maximum: float) -> ActivitySignal:
     """Build a video engine's signal: the engine works where kernels and graphics rest."""
     return ActivitySignal(
-        name=name, metric=metric, maximum=100.0, void_on_slices=True, vouches=False
+        name=name, metric=metric, maximum=maximum, void_on_slices=True, vouches=False
     )
 
 
@@ -85,8 +85,8 @@ _DCGM_4_8 = MetricProfile(
         ActivitySignal(
             name="dram_active", metric="DCGM_FI_PROF_DRAM_ACTIVE", maximum=1.0, vouches=False
         ),
-        _codec(name="enc_util", metric="DCGM_FI_DEV_ENC_UTIL"),
-        _codec(name="dec_util", metric="DCGM_FI_DEV_DEC_UTIL"),
+        _codec(name="enc_util", metric="DCGM_FI_DEV_ENC_UTIL", maximum=100.0),
+        _codec(name="dec_util", metric="DCGM_FI_DEV_DEC_UTIL", maximum=100.0),
     ),
     resources=_NVIDIA_RESOURCES,
     device_labels=("UUID",),
@@ -108,6 +108,8 @@ _DCGM_4_9 = MetricProfile(
         ActivitySignal(
             name="dram_active", metric="DCGM_FI_PROF_DRAM_UTIL_RATIO", maximum=1.0, vouches=False
         ),
+        _codec(name="enc_util", metric="DCGM_FI_DEV_ENC_UTIL_RATIO", maximum=1.0),
+        _codec(name="dec_util", metric="DCGM_FI_DEV_DEC_UTIL_RATIO", maximum=1.0),
     ),
     resources=_NVIDIA_RESOURCES,
     device_labels=("UUID",),
@@ -115,8 +117,8 @@ _DCGM_4_9 = MetricProfile(
     model_label="modelName",
     power_metric="DCGM_FI_DEV_BOARD_POWER_WATTS",
     temperature_metrics=("DCGM_FI_DEV_GPU_TEMP_CELSIUS",),
+    energy_metric="DCGM_FI_DEV_GPU_ENERGY_JOULES_TOTAL",
 )
-"""The renamed energy counter's name is not known for sure; temperature stands in for it."""
 
 _AMD = MetricProfile(
     signals=(
