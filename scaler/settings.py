@@ -1,0 +1,47 @@
+"""The process's own settings, as the command line gives them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """A host and a TCP port to listen on; port 0 = any free one."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Address":
+        """Read `HOST:PORT`, `[V6]:PORT` or `:PORT` (all interfaces).
+
+        Raises:
+            ValueError: a sentence that says what is allowed.
+        """
+        host, colon, port = text.rpartition(":")
+        if not colon or not port.isdecimal() or int(port) > 65535:
+            raise ValueError(f"{text!r} is no address; HOST:PORT with a port of 0-65535 is allowed")
+        return cls(host=host.strip("[]") or "0.0.0.0", port=int(port))  # noqa: S104 - a service in a pod listens on all of the pod's interfaces
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What `serve` needs to know before it starts."""
+
+    policy: Path
+    grpc: Address
+    status: Address
+    kubeconfig: str | None = None
+    """None: in-cluster where there is a service account, else the default kubeconfig."""
+    context: str | None = None
+    """A context of the kubeconfig; None: the current one."""
+    tick_seconds: float = 5.0
+    """All triggers are decided anew this often, since delays and ages run by themselves."""
+    policy_poll_seconds: float = 2.0
+    drain_seconds: float = 0.0
+    """After the signal to stop: not ready, yet still answering, so that endpoints can follow."""
+    watch_read_timeout: float = 60.0
+    """Seconds without a byte after which a watch is taken for dead; bookmarks come each minute."""
