@@ -1,0 +1,78 @@
+# Needs Python 3.11 or newer and make, nothing else. `make peers` also uses Go.
+SHELL := /bin/sh
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PIP_COMPILE := $(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+# Read from pyproject.toml, so that development dependencies are listed in one place only.
+DEV_GROUP := import tomllib; \
+	print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types layers generated unit peers bench proto lock clean
+
+help: ## show this list
+	@echo 'kueue-gpu-scaler'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+		while IFS='|' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
+
+setup: $(READY) ## create .venv with the locked dependencies; once, then instant
+
+$(READY): requirements/runtime.txt requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit( \
+		"Python 3.11 or newer is needed, %s is %d.%d; name another with make PYTHON=..." \
+		% (sys.executable, *sys.version_info[:2]))'
+	@echo 'Setting up $(VENV) (once, about a minute) ...'
+	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input \
+		--require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input \
+		--no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: setup ## run the scaler on an embedded cluster, under two minutes
+	@$(BIN)/kueue-gpu-scaler demo
+
+test: lint types layers generated unit ## run every check
+
+lint: setup ## ruff: rules and format
+	@echo '== ruff'
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: setup ## mypy, strict
+	@echo '== mypy'
+	@$(BIN)/mypy
+
+layers: setup ## import-linter: imports point one way
+	@echo '== import-linter'
+	@$(BIN)/lint-imports
+
+generated: setup ## scaler/pb is what protos/ gives
+	@echo '== generated code'
+	@$(BIN)/python protos/generate.py --check
+
+unit: setup ## pytest alone
+	@echo '== pytest'
+	@$(BIN)/pytest -n auto --maxprocesses 8
+
+peers: setup ## try it against KEDA's own client and a real Prometheus; needs Go
+	@$(BIN)/python -m tests.peers.run
+
+bench: setup ## measure, each figure beside its goal
+	@$(BIN)/python -m benchmarks
+
+proto: setup ## generate scaler/pb anew
+	@$(BIN)/python protos/generate.py
+
+lock: setup ## resolve the dependencies anew, newest versions
+	@CUSTOM_COMPILE_COMMAND='make lock' $(PIP_COMPILE) --upgrade \
+		--output-file requirements/runtime.txt pyproject.toml
+	@$(BIN)/python -c '$(DEV_GROUP)' | CUSTOM_COMPILE_COMMAND='make lock' $(PIP_COMPILE) --upgrade \
+		--constraint requirements/runtime.txt --output-file requirements/dev.txt pyproject.toml -
+
+clean: ## remove what make made: .venv, binaries, caches
+	@rm -rf $(VENV) .build .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
