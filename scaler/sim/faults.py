@@ -1,0 +1,30 @@
+"""Ways in which an API server or Prometheus fails, each a switch."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Gone(StrEnum):
+    """How a watch is told that its version is too old; both are seen in the field."""
+
+    NEVER = "never"
+    IN_STREAM = "in stream"
+    """HTTP 200, then an ERROR event with code 410."""
+    AS_STATUS = "as status"
+    """HTTP 410."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Faults:
+    """What is broken now; tests and the demo write to it while the server runs."""
+
+    down: bool = False
+    """Connections end without an answer, open watches too."""
+    forbidden: set[str] = field(default_factory=set)
+    """Plurals that are answered with 403."""
+    gone: Gone = Gone.NEVER
+    """Every watch that starts from a version, for as long as it is set."""
+    silent: bool = False
+    """Watches stay open and say nothing, not even bookmarks."""
+    list_delay: float = 0.0
+    """Wall seconds before a list is answered."""
