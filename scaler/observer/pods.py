@@ -78,6 +78,8 @@ class PodIndex:
 
     def put(self, pod: Pod | PlacedPod) -> None:
         """Take a new or changed pod."""
+        if self._known(pod.key) == pod:
+            return
         self.remove(pod.key)
         self._sums.add(holding_node(pod), pod.requests, sign=1)
         if isinstance(pod, PlacedPod):
@@ -119,7 +121,7 @@ class PodIndex:
         for namespace in self._dirty:
             self._join(namespace, workloads_by_owner, owners)
         for node in self._dirty_nodes:
-            gpu_pods = tuple(self._nodes.get(node, {}).values())
+            gpu_pods = tuple(p for p in self._nodes.get(node, {}).values() if extended(p.requests))
             if gpu_pods:
                 self._by_node[node] = gpu_pods
             else:
@@ -148,6 +150,9 @@ class PodIndex:
         """Give what each node's pods request."""
         return self._sums.amounts
 
+    def _known(self, key: Name) -> Pod | PlacedPod | None:
+        return self._placed.get(key) or self._whole.get(key[0], {}).get(key[1])
+
     def _touch(self, pod: Pod) -> None:
         self._dirty.add(pod.namespace)
         if pod.node is not None:
@@ -175,6 +180,11 @@ class PodIndex:
             self._namespaces.pop(namespace, None)
             self._whole.pop(namespace, None)
             self._workloads_of.pop(namespace, None)
+
+
+def extended(requests: Amounts) -> bool:
+    """Say whether an extended resource is among the requests."""
+    return any("/" in resource for resource, _ in requests)
 
 
 def holding_node(pod: Pod | PlacedPod) -> str | None:

@@ -1,0 +1,133 @@
+"""Tell people, by Events on the ScaledObject, when HOLD begins and ends."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from scaler.core.decision import Decision, Status
+from scaler.core.model import Instant, ScaledObject
+from scaler.core.reasons import Reason
+from scaler.core.trigger import TriggerRef
+from scaler.store import Store
+
+SETTLED_SECONDS = 10.0
+"""A HOLD shorter than this is no news: a start, a reconnect, one failed query."""
+
+TOLD = frozenset({Reason.SWALLOWED, Reason.TOPOLOGY_DISAGREES})
+"""Reasons of plain decisions that a person should hear of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Announcement:
+    """One Event to be written on a ScaledObject."""
+
+    scaled_object: ScaledObject
+    warning: bool
+    reason: str
+    message: str
+    subject: str
+    """What two replicas agree on: the same subject makes the same Event."""
+    at: Instant
+
+
+class EventWriter(Protocol):
+    """Where Events go; never raises."""
+
+    def write(self, announcement: Announcement) -> None:
+        """Write one Event."""
+        ...
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was last seen of one trigger."""
+
+    word: str
+    since: Instant
+    told: bool = False
+
+
+def word_of(decision: Decision) -> str:
+    """Give the word whose change is news: HOLD, a reason to be told of, or nothing."""
+    if decision.status is not Status.OK:
+        return "Hold"
+    return decision.reason if decision.reason in TOLD else ""
+
+
+class Announcer:
+    """Watch the store in a thread of its own, so that a slow API server delays no decision.
+
+    `_seen` belongs to that thread.
+    """
+
+    def __init__(
+        self, *, store: Store, writer: EventWriter, clock: Callable[[], Instant], pace: float = 2.0
+    ) -> None:
+        self._store = store
+        self._writer = writer
+        self._clock = clock
+        self._pace = pace
+        self._seen: dict[TriggerRef, _Seen] = {}
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="events", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the thread to end; an Event under way is not waited for."""
+        self._stopping.set()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._pace):
+            self.look(now=self._clock())
+
+    def look(self, *, now: Instant) -> None:
+        """Compare the newest decisions with what was told, and tell what settled since."""
+        state = self._store.latest()
+        self._seen = {ref: seen for ref, seen in self._seen.items() if ref in state.decisions}
+        for ref, decision in state.decisions.items():
+            scaled_object = state.snapshot.scaled_objects.get(ref.key)
+            if scaled_object is not None:
+                self._one(ref, decision, scaled_object, now)
+
+    def _one(
+        self, ref: TriggerRef, decision: Decision, scaled_object: ScaledObject, now: Instant
+    ) -> None:
+        word = word_of(decision)
+        seen = self._seen.get(ref)
+        if seen is None or (seen.word != word and not seen.told):
+            self._seen[ref] = _Seen(word=word, since=now)
+        elif seen.word != word:
+            if seen.word == "Hold" and word != "Hold":
+                self._tell(decision, scaled_object, now, reason="HoldEnded", warning=False)
+            self._seen[ref] = _Seen(word=word, since=now)
+        elif word and not seen.told and now - seen.since >= SETTLED_SECONDS:
+            self._tell(decision, scaled_object, now, reason=word, warning=True)
+            seen.told = True
+
+    def _tell(
+        self,
+        decision: Decision,
+        scaled_object: ScaledObject,
+        now: Instant,
+        *,
+        reason: str,
+        warning: bool,
+    ) -> None:
+        message = {
+            "Hold": f"KEDA is told to change nothing: {decision.reason}: {decision.detail}",
+            "HoldEnded": f"decisions are made again: {decision.reason}: {decision.detail}",
+        }.get(reason, decision.detail)
+        self._writer.write(
+            Announcement(
+                scaled_object=scaled_object,
+                warning=warning,
+                reason=reason,
+                message=message,
+                subject=f"{decision.metric}/{reason}",
+                at=now,
+            )
+        )

@@ -1,0 +1,206 @@
+"""The observer's thread: take changes, join, decide what they touch, publish."""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from queue import Empty
+from time import monotonic
+from typing import Protocol
+
+import structlog
+
+from scaler.core.decide import decide
+from scaler.core.decision import Decision, Status
+from scaler.core.model import Instant, Name, ScaledObject
+from scaler.core.reasons import Reason
+from scaler.core.snapshot import Part, Partition, Snapshot
+from scaler.core.trigger import TriggerRef
+from scaler.observer.changes import Change, Inbox, Wake
+from scaler.observer.join import Joiner
+from scaler.policyfile import PolicyState
+from scaler.store import Store
+
+ASKED_FOR_SECONDS = 900.0
+"""A trigger that no ScaledObject holds is decided for so long after KEDA last asked for it."""
+
+log = structlog.get_logger(__name__)
+
+
+class PolicySource(Protocol):
+    """Where the policy comes from."""
+
+    def poll(self) -> PolicyState | None:
+        """Give the new state, None while nothing changed."""
+        ...
+
+
+class Observer:
+    """Run the loop; everything in here but `stop` and the inbox belongs to its thread.
+
+    Invariant: after each turn the store holds a Decision for every trigger of a ScaledObject and
+    for every one that was asked for lately, each no older than the last change it read.
+    """
+
+    def __init__(
+        self,
+        *,
+        inbox: Inbox,
+        store: Store,
+        policy: PolicySource,
+        clock: Callable[[], Instant],
+        tick_seconds: float,
+        policy_poll_seconds: float,
+    ) -> None:
+        self._inbox = inbox
+        self._store = store
+        self._policy_source = policy
+        self._clock = clock
+        self._tick = tick_seconds
+        self._poll = policy_poll_seconds
+        self._joiner = Joiner()
+        self._policy = store.latest().policy
+        self._decisions: dict[TriggerRef, Decision] = {}
+        self._readers: defaultdict[Partition, set[TriggerRef]] = defaultdict(set)
+        self._scaled_objects: Mapping[Name, ScaledObject] = {}
+        self._own: frozenset[TriggerRef] = frozenset()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="observer", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread and wait for it."""
+        self._stopping.set()
+        self._inbox.wake()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        next_tick = next_poll = monotonic()
+        while not self._stopping.is_set():
+            changes = self._wait(until=min(next_tick, next_poll))
+            touched: set[Partition] = set()
+            self._apply(changes)
+            if monotonic() >= next_poll:
+                next_poll = monotonic() + self._poll
+                touched |= self._poll_policy()
+            every = monotonic() >= next_tick
+            if every:
+                next_tick = monotonic() + self._tick
+            if changes or touched or every:
+                self._turn(touched, every=every)
+
+    def _wait(self, *, until: float) -> list[Change]:
+        """Take all changes that are there, waiting for the first."""
+        changes: list[Change] = []
+        timeout = max(0.0, until - monotonic())
+        try:
+            first = self._inbox.queue.get(timeout=timeout) if timeout else None
+            while True:
+                if first is not None and not isinstance(first, Wake):
+                    changes.append(first)
+                first = self._inbox.queue.get_nowait()
+        except Empty:
+            return changes
+
+    def _apply(self, changes: Iterable[Change]) -> None:
+        for change in changes:
+            try:
+                self._joiner.apply(change)
+            except Exception:
+                # One bad change must not end the only thread that decides.
+                log.exception("change could not be applied", kind=getattr(change, "kind", None))
+
+    def _poll_policy(self) -> set[Partition]:
+        state = self._policy_source.poll()
+        if state is None:
+            return set()
+        self._policy = state
+        return {(Part.POLICY, "")}
+
+    def _turn(self, touched: set[Partition], *, every: bool) -> None:
+        now = self._clock()
+        snapshot, changed_parts = self._joiner.snapshot(at=now)
+        touched |= changed_parts
+        refs = self._refs(snapshot, now)
+        for gone in self._decisions.keys() - refs:
+            self._forget(gone)
+        due = refs if every else self._affected(touched) | (refs - self._decisions.keys())
+        changed = {ref for ref in due & refs if self._decide(snapshot, ref, now)}
+        self._store.publish(
+            snapshot=snapshot,
+            policy=self._policy,
+            decisions=dict(self._decisions),
+            changed=frozenset(changed),
+        )
+
+    def _refs(self, snapshot: Snapshot, now: Instant) -> set[TriggerRef]:
+        if snapshot.scaled_objects is not self._scaled_objects:
+            self._scaled_objects = snapshot.scaled_objects
+            self._own = frozenset(refs_of(snapshot))
+        return {*self._own, *self._store.asked(since=now - ASKED_FOR_SECONDS)}
+
+    def _affected(self, touched: Iterable[Partition]) -> set[TriggerRef]:
+        return set().union(*(self._readers.get(part, set()) for part in touched))
+
+    def _decide(self, snapshot: Snapshot, ref: TriggerRef, now: Instant) -> bool:
+        """Decide one trigger anew; say whether what KEDA gets, or why, has changed."""
+        before = self._decisions.get(ref)
+        decision = decide_safely(snapshot=snapshot, ref=ref, state=self._policy, now=now)
+        for part in (before.read if before else frozenset()) - decision.read:
+            self._readers[part].discard(ref)
+        for part in decision.read:
+            self._readers[part].add(ref)
+        self._decisions[ref] = decision
+        return differs(before, decision)
+
+    def _forget(self, ref: TriggerRef) -> None:
+        decision = self._decisions.pop(ref)
+        for part in decision.read:
+            self._readers[part].discard(ref)
+
+
+def refs_of(snapshot: Snapshot) -> Iterable[TriggerRef]:
+    """Give the triggers of the ScaledObjects that are ours: `external*` with the key `signal`."""
+    for scaled_object in snapshot.scaled_objects.values():
+        for trigger in scaled_object.triggers:
+            metadata = dict(trigger.metadata)
+            if trigger.type.startswith("external") and "signal" in metadata:
+                yield TriggerRef.of(
+                    namespace=scaled_object.namespace, name=scaled_object.name, metadata=metadata
+                )
+
+
+def differs(before: Decision | None, after: Decision) -> bool:
+    """Say whether a Decision is news: what KEDA gets, or the reason for it."""
+    return before is None or (
+        (before.status, before.active, before.value, before.reason, before.running)
+        != (after.status, after.active, after.value, after.reason, after.running)
+    )
+
+
+def decide_safely(
+    *, snapshot: Snapshot, ref: TriggerRef, state: PolicyState, now: Instant
+) -> Decision:
+    """Decide; a defect of ours makes HOLD, as missing data does, and never an error to KEDA.
+
+    The target counts as running: the answer that changes nothing while anything may run.
+    """
+    try:
+        return decide(snapshot=snapshot, ref=ref, policy=state.policy, now=now)
+    except Exception as error:
+        log.exception("decision failed", namespace=ref.namespace, scaled_object=ref.name)
+        return Decision(
+            namespace=ref.namespace,
+            name=ref.name,
+            metric="",
+            status=Status.HOLD,
+            active=None,
+            value=None,
+            reason=Reason.INTERNAL,
+            detail=f"the decision failed: {type(error).__name__}; the log has the traceback",
+            at=now,
+            running=True,
+        )

@@ -1,0 +1,96 @@
+"""The gRPC server: port, health, reflection, and an orderly end."""
+
+from collections.abc import Callable
+
+import grpc.aio
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1._async import HealthServicer
+from grpc_reflection.v1alpha import reflection
+
+from scaler.core.decision import Decision
+from scaler.core.model import Instant
+from scaler.core.trigger import TriggerRef
+from scaler.pb import externalscaler_pb2 as pb
+from scaler.pb import externalscaler_pb2_grpc as pb_grpc
+from scaler.rpc.servicer import Servicer
+from scaler.rpc.watches import Watches
+from scaler.settings import Address
+from scaler.store import Store
+
+SERVICE = pb.DESCRIPTOR.services_by_name["ExternalScaler"].full_name
+
+OPTIONS: tuple[tuple[str, int], ...] = (
+    # Two servers on one port would share its connections unseen; a second one must fail instead.
+    ("grpc.so_reuseport", 0),
+    # KEDA's client sends no pings by default; where it is told to, none may cost the connection.
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+    ("grpc.http2.max_ping_strikes", 0),
+    # A vanished operator node is noticed within a minute, not after TCP's quarter of an hour.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    # Streams and polls of all ScaledObjects share KEDA's one connection.
+    ("grpc.max_concurrent_streams", 100_000),
+    # A reference and its metadata are small; nothing larger may be held in memory.
+    ("grpc.max_receive_message_length", 64 << 10),
+    ("grpc.max_metadata_size", 32 << 10),
+)
+
+
+class Server:
+    """Serve KEDA until stopped; belongs to the event loop's thread."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        clock: Callable[[], Instant],
+        decide: Callable[[TriggerRef], Decision],
+        address: Address,
+    ) -> None:
+        self._address = address
+        self._watches = Watches(store)
+        self._health = HealthServicer()
+        self._server = grpc.aio.server(options=OPTIONS)
+        servicer = Servicer(store=store, watches=self._watches, clock=clock, decide=decide)
+        pb_grpc.add_ExternalScalerServicer_to_server(servicer, self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        reflection.enable_server_reflection(
+            (
+                SERVICE,
+                health_pb2.DESCRIPTOR.services_by_name["Health"].full_name,
+                reflection.SERVICE_NAME,
+            ),
+            self._server,
+        )
+
+    async def start(self) -> int:
+        """Listen, say SERVING, and give the port.
+
+        Raises:
+            OSError: the port can't be had; one sentence.
+        """
+        try:
+            port = self._server.add_insecure_port(str(self._address))
+        except RuntimeError as error:
+            message = f"can't listen on {self._address}: is the port in use?"
+            raise OSError(message) from error
+        await self._server.start()
+        for service in ("", SERVICE):
+            await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
+        return port
+
+    @property
+    def streams(self) -> int:
+        """Count the open streams."""
+        return len(self._watches)
+
+    async def stop(self, *, grace: float = 2.0) -> None:
+        """End the streams with OK, so that KEDA is back in two seconds, then close the port.
+
+        Order: streams first; stopping the server first would end them with UNAVAILABLE, and
+        KEDA's client then waits up to a minute.
+        """
+        await self._health.enter_graceful_shutdown()
+        self._watches.end()
+        await self._server.stop(grace)

@@ -1,0 +1,144 @@
+"""The five RPCs: metadata in, cached Decision out."""
+
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from functools import lru_cache
+
+import grpc.aio
+import structlog
+
+from scaler.core.decision import Decision, Unavailable, answer
+from scaler.core.metadata import metric_name, parse
+from scaler.core.model import Instant
+from scaler.core.trigger import InvalidTrigger, TriggerRef
+from scaler.pb import externalscaler_pb2 as pb
+from scaler.pb import externalscaler_pb2_grpc as pb_grpc
+from scaler.rpc import answers
+from scaler.rpc.watches import Watches
+from scaler.store import MAX_ASKED, Store
+
+ONE_POLL_SECONDS = 1.0
+"""KEDA asks IsActive right after GetMetrics; so close together both get the same Decision."""
+
+log = structlog.get_logger(__name__)
+
+
+@lru_cache(maxsize=MAX_ASKED)
+def metric_of(ref: TriggerRef) -> str | InvalidTrigger:
+    """Give a trigger's metric name, or what is wrong with its metadata: neither ever changes."""
+    trigger = parse(dict(ref.metadata))
+    return trigger if isinstance(trigger, InvalidTrigger) else metric_name(trigger)
+
+
+def ref_of(request: pb.ScaledObjectRef) -> TriggerRef:
+    """Read KEDA's reference to a trigger."""
+    return TriggerRef.of(
+        namespace=request.namespace, name=request.name, metadata=request.scalerMetadata
+    )
+
+
+class Servicer(pb_grpc.ExternalScalerServicer):
+    """Answer KEDA; everything in here belongs to the event loop's thread."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        watches: Watches,
+        clock: Callable[[], Instant],
+        decide: Callable[[TriggerRef], Decision],
+    ) -> None:
+        self._store = store
+        self._watches = watches
+        self._clock = clock
+        self._decide = decide
+        self._polled: OrderedDict[TriggerRef, tuple[Instant, Decision]] = OrderedDict()
+
+    async def GetMetricSpec(
+        self, request: pb.ScaledObjectRef, context: grpc.aio.ServicerContext
+    ) -> pb.GetMetricSpecResponse:
+        """Give the spec; malformed metadata is INVALID_ARGUMENT with every problem."""
+        metric = metric_of(ref_of(request))
+        if isinstance(metric, InvalidTrigger):
+            problems = "; ".join(str(problem) for problem in metric.problems)
+            log.warning(
+                "trigger refused",
+                namespace=request.namespace,
+                scaled_object=request.name,
+                problems=problems,
+            )
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, problems)
+        return answers.spec(metric)
+
+    async def GetMetrics(
+        self, request: pb.GetMetricsRequest, context: grpc.aio.ServicerContext
+    ) -> pb.GetMetricsResponse:
+        """Give the value of the cached Decision, or HOLD."""
+        ref = ref_of(request.scaledObjectRef)
+        decision = self._current(ref)
+        self._remember(ref, decision)
+        found = answer(decision)
+        if isinstance(found, Unavailable):
+            await context.abort(grpc.StatusCode.UNAVAILABLE, found.message)
+        return answers.metrics(found, metric=decision.metric or request.metricName)
+
+    async def IsActive(
+        self, request: pb.ScaledObjectRef, context: grpc.aio.ServicerContext
+    ) -> pb.IsActiveResponse:
+        """Give the activity of the Decision that GetMetrics of the same poll answered."""
+        ref = ref_of(request)
+        found = answer(self._of_poll(ref) or self._current(ref))
+        if isinstance(found, Unavailable):
+            await context.abort(grpc.StatusCode.UNAVAILABLE, found.message)
+        return answers.is_active(found)
+
+    async def StreamIsActive(
+        self, request: pb.ScaledObjectRef, context: grpc.aio.ServicerContext
+    ) -> AsyncIterator[pb.IsActiveResponse]:
+        """Send true on opening if active, then on each change from inactive to active.
+
+        No false is sent, and HOLD sends nothing: it neither is an activation nor ends one. KEDA
+        2.18 and later ignore a false; earlier ones would deactivate at once.
+        """
+        del context
+        ref = ref_of(request)
+        sent = False
+        with self._watches.watch(ref) as watch:
+            while not watch.ended:
+                on = self._decided_activity(ref)
+                if on and not sent:
+                    yield pb.IsActiveResponse(result=True)
+                sent = sent if on is None else on
+                if not await watch.wait():
+                    return
+
+    async def StreamMetricSpec(
+        self, request: pb.ScaledObjectRef, context: grpc.aio.ServicerContext
+    ) -> AsyncIterator[pb.GetMetricSpecResponse]:
+        """Send the spec once and stay silent; with malformed metadata there is none to send."""
+        del context
+        ref = ref_of(request)
+        metric = metric_of(ref)
+        with self._watches.watch(ref) as watch:
+            if not isinstance(metric, InvalidTrigger):
+                yield answers.spec(metric)
+            while await watch.wait():
+                pass
+
+    def _current(self, ref: TriggerRef) -> Decision:
+        """Give the cached Decision; the first time a trigger is asked for it is decided here."""
+        return self._store.ask(ref, now=self._clock()) or self._decide(ref)
+
+    def _decided_activity(self, ref: TriggerRef) -> bool | None:
+        """Give the activity, None while the truth is not known."""
+        return self._current(ref).active
+
+    def _remember(self, ref: TriggerRef, decision: Decision) -> None:
+        self._polled[ref] = (self._clock(), decision)
+        self._polled.move_to_end(ref)
+        if len(self._polled) > MAX_ASKED:
+            self._polled.popitem(last=False)
+
+    def _of_poll(self, ref: TriggerRef) -> Decision | None:
+        at, decision = self._polled.get(ref, (0.0, None))
+        return decision if abs(self._clock() - at) <= ONE_POLL_SECONDS else None
