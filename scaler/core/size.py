@@ -7,10 +7,13 @@ ScalingDisabled). A bundle without a ScaledObject has what is present: nodes of 
 
 from dataclasses import dataclass
 
-from scaler.core.model import Instant, ScaledObject
+from scaler.core.component import SELECTED, Component, component_of, selects
+from scaler.core.model import Hpa, Instant, Kind, Node, ScaledObject
 from scaler.core.policy import Policy
+from scaler.core.profile import metric_profile
 from scaler.core.snapshot import Snapshot
-from scaler.core.trigger import Trigger
+from scaler.core.sources import missing
+from scaler.core.trigger import IdleTrigger, QueueTrigger, Trigger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +33,142 @@ def size_of(
     snapshot: Snapshot,
     scaled_object: ScaledObject | None,
     policy: Policy,
-    trigger: Trigger,
+    trigger: Trigger | None,
     now: Instant,
+    namespace: str = "",
 ) -> Size:
-    """Read the target's size; a stale source gives none."""
-    raise NotImplementedError
+    """Read the target's size; a source that can't be believed gives none.
+
+    `trigger` is None where the metadata is malformed. `namespace` is asked of only where there
+    is no ScaledObject.
+    """
+    reading = _Reading(
+        snapshot=snapshot,
+        policy=policy,
+        trigger=trigger,
+        scaled_object=scaled_object,
+        namespace=namespace if scaled_object is None else scaled_object.namespace,
+        now=now,
+    )
+    value, detail = reading.size()
+    running = reading.seems_running() if value is None else value > 0
+    return Size(value=value, running=running, detail=detail)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """One question about the size, and what it is asked of."""
+
+    snapshot: Snapshot
+    policy: Policy
+    trigger: Trigger | None
+    scaled_object: ScaledObject | None
+    namespace: str
+    now: Instant
+
+    def size(self) -> tuple[int | None, str]:
+        """Give S and where it is from, or None and why it is not known."""
+        if self.scaled_object is not None:
+            return self._of_target(self.scaled_object)
+        if self.snapshot.bundle:
+            return self._present()
+        return None, "the ScaledObject is not known"
+
+    def seems_running(self) -> bool:
+        """Judge by the last that was seen, however old: an error answer could end what runs."""
+        if self._kept_by_minimum() or self._last_known() > 0 or self._live_pods() > 0:
+            return True
+        return isinstance(self.trigger, QueueTrigger) and self._pool_nodes(self.trigger) > 0
+
+    def _believed(self, *kinds: Kind) -> bool:
+        max_age = self.policy.safety.max_watch_age
+        lack = missing(snapshot=self.snapshot, kinds=kinds, max_age=max_age, now=self.now)
+        return lack is None
+
+    def _of_target(self, scaled_object: ScaledObject) -> tuple[int | None, str]:
+        kind, name = scaled_object.target.kind, scaled_object.target.name
+        target = self.snapshot.targets.get((kind, scaled_object.namespace, name))
+        if target is not None and self._believed(SELECTED[kind]):
+            return target.replicas, f"spec.replicas of {kind}/{name}"
+        hpa = self._hpa(scaled_object)
+        if hpa is not None and _of_hpa(hpa) is not None and self._believed(Kind.HPAS):
+            return _of_hpa(hpa), f"currentReplicas of HPA {hpa.name}"
+        watched = "can't be read" if kind in SELECTED else "is of no watched kind"
+        return None, f"{kind}/{name} {watched}, and KEDA's HPA for it gives no size"
+
+    def _hpa(self, scaled_object: ScaledObject) -> Hpa | None:
+        if scaled_object.hpa_name is None:
+            return None
+        return self.snapshot.hpas.get((scaled_object.namespace, scaled_object.hpa_name))
+
+    def _present(self) -> tuple[int | None, str]:
+        match self.trigger:
+            case QueueTrigger() if self._tells_pool(self.trigger) and self._believed(Kind.NODES):
+                return self._pool_nodes(self.trigger), "present nodes of the pool"
+            case IdleTrigger() if self._believed(Kind.PODS):
+                return self._live_pods(), "live pods"
+            case _:
+                return None, "there is no ScaledObject, and what is present can't be counted"
+
+    def _tells_pool(self, trigger: QueueTrigger) -> bool:
+        return trigger.pool in self.policy.pools or trigger.gpus_per_node is not None
+
+    def _pool_nodes(self, trigger: QueueTrigger) -> int:
+        nodes = self.snapshot.nodes.values()
+        if trigger.pool is not None:
+            pool = self.policy.pools.get(trigger.pool)
+            return 0 if pool is None else sum(_in(node, pool.node_selector) for node in nodes)
+        if trigger.gpus_per_node is None:
+            return 0
+        return sum(dict(node.allocatable).get(trigger.resource, 0) > 0 for node in nodes)
+
+    def _live_pods(self) -> int:
+        """Count live pods of an idle trigger's component, else of the target's selector."""
+        if isinstance(self.trigger, IdleTrigger):
+            found = component_of(
+                snapshot=self.snapshot,
+                namespace=self.namespace,
+                trigger=self.trigger,
+                scaled_object=self.scaled_object,
+                profile=metric_profile(self.policy.prometheus),
+            )
+            return len(found.pods) if isinstance(found, Component) else 0
+        if self.scaled_object is None:
+            return 0
+        ref = self.scaled_object.target
+        target = self.snapshot.targets.get((ref.kind, self.namespace, ref.name))
+        pods = self.snapshot.pods.get(self.namespace, {}).values()
+        return (
+            0
+            if target is None
+            else sum(
+                pod.live and selects(selector=target.selector, labels=pod.labels) for pod in pods
+            )
+        )
+
+    def _kept_by_minimum(self) -> bool:
+        scaled_object = self.scaled_object
+        return (
+            scaled_object is not None
+            and scaled_object.min_replicas >= 1
+            and scaled_object.idle_replicas is None
+        )
+
+    def _last_known(self) -> int:
+        """Give the size as it was last read, even from a source that went silent since."""
+        if self.scaled_object is None:
+            return 0
+        ref = self.scaled_object.target
+        target = self.snapshot.targets.get((ref.kind, self.namespace, ref.name))
+        if target is not None:
+            return target.replicas
+        hpa = self._hpa(self.scaled_object)
+        return 0 if hpa is None else _of_hpa(hpa) or 0
+
+
+def _of_hpa(hpa: Hpa) -> int | None:
+    return 0 if hpa.scaling_disabled else hpa.current_replicas
+
+
+def _in(node: Node, selector: tuple[tuple[str, str], ...]) -> bool:
+    return all(node.labels.get(key) == value for key, value in selector)

@@ -27,7 +27,7 @@ from scaler.core.model import (
     Workload,
 )
 from scaler.core.reasons import WorkloadClass
-from scaler.core.usage import QueryAnswer, QueryKey, Usage, UsageKey
+from scaler.core.usage import IdleStart, QueryAnswer, QueryKey, Usage, UsageKey
 
 
 class Part(StrEnum):
@@ -99,6 +99,8 @@ class Snapshot:
     """Workloads by the uid of each of their owners."""
     workload_index: Mapping[Name, Workload] = field(default_factory=dict)
     """Workloads by namespace and name, Finished ones left out."""
+    workloads_by_owner_name: Mapping[tuple[str, str, str], tuple[Workload, ...]] | None = None
+    """Workloads by (owner's kind, namespace, owner's name); None = look through all of them."""
     cluster_queues: Mapping[str, ClusterQueue] = field(default_factory=dict)
     local_queues: Mapping[Name, LocalQueue] = field(default_factory=dict)
     cohorts: Mapping[str, Cohort] = field(default_factory=dict)
@@ -120,6 +122,9 @@ class Snapshot:
     hpas: Mapping[Name, Hpa] = field(default_factory=dict)
     usage: Mapping[UsageKey, Usage] = field(default_factory=dict)
     answers: Mapping[QueryKey, QueryAnswer] = field(default_factory=dict)
+    idle_starts: tuple[IdleStart, ...] | None = None
+    """When each idle trigger's workload fell quiet, by `fleet.idle_starts` once for this usage;
+    None = each decision that needs them works them out."""
     skipped: Mapping[Kind, int] = field(default_factory=lambda: MappingProxyType({}))
     """Objects that could not be decoded, by kind: they count for nothing, and are seen."""
     bundle: bool = False

@@ -88,3 +88,13 @@ class QueryAnswer:
     on: bool | None
     problem: str | None = None
     expression: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleStart:
+    """When a workload with samples fell quiet."""
+
+    namespace: str
+    workload: str
+    at: Instant | None
+    """Its newest busy sample; None = it is busy, or was quiet as far back as was looked."""
