@@ -70,6 +70,8 @@ proto: setup ## generate scaler/pb anew
 lock: setup ## resolve the dependencies anew, newest versions
 	@CUSTOM_COMPILE_COMMAND='make lock' $(PIP_COMPILE) --upgrade \
 		--output-file requirements/runtime.txt pyproject.toml
+	@CUSTOM_COMPILE_COMMAND='make lock' $(PIP_COMPILE) --upgrade --only-build-deps \
+		--build-deps-for wheel --output-file requirements/build.txt pyproject.toml
 	@$(BIN)/python -c '$(DEV_GROUP)' | CUSTOM_COMPILE_COMMAND='make lock' $(PIP_COMPILE) --upgrade \
 		--constraint requirements/runtime.txt --output-file requirements/dev.txt pyproject.toml -
 
