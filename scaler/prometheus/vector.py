@@ -1,0 +1,132 @@
+"""Decode what `/api/v1/query` answers: one envelope, one vector, nothing untyped behind it."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import msgspec
+
+
+class QueryFailedError(Exception):
+    """A query has no answer that could be believed; the text is one sentence for people."""
+
+
+class ForeignAnswerError(QueryFailedError):
+    """The body is not from the Prometheus API at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One row of an instant vector; its time is the evaluation's and so is left out."""
+
+    labels: Mapping[str, str]
+    value: float
+    """May be NaN or infinite."""
+
+    @property
+    def finite(self) -> bool:
+        """Say whether the value is a number at all."""
+        return math.isfinite(self.value)
+
+
+Vector: TypeAlias = Sequence[Sample]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A vector and what the server warned of; `infos` are benign and not kept."""
+
+    vector: Vector
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def problem(self) -> str | None:
+        """Say why rows may be missing; None where nothing was warned of."""
+        return f"warnings: {'; '.join(self.warnings)}" if self.warnings else None
+
+
+class _Row(msgspec.Struct, frozen=True):
+    metric: dict[str, str] = msgspec.field(default_factory=dict)
+    value: tuple[float, str] = (0.0, "NaN")
+    """A native histogram has no value: it reads as NaN."""
+
+
+class _Result(msgspec.Struct, frozen=True, rename="camel"):
+    result_type: str
+    result: msgspec.Raw
+
+
+class _Envelope(msgspec.Struct, frozen=True, rename="camel"):
+    status: str
+    data: _Result | None = None
+    error_type: str = ""
+    error: str = ""
+    warnings: tuple[str, ...] | None = None
+
+
+_ENVELOPE = msgspec.json.Decoder(_Envelope)
+_ROWS = msgspec.json.Decoder(tuple[_Row, ...])
+_SCALAR = msgspec.json.Decoder(tuple[float, str])
+
+
+def decode_answer(body: bytes) -> Answer:
+    """Decode a 200's body.
+
+    Raises:
+        ForeignAnswerError: not the JSON of the Prometheus API.
+        QueryFailedError: not a success, or not a vector or scalar.
+    """
+    envelope = _envelope(body)
+    if envelope is None:
+        raise ForeignAnswerError("the answer is not the JSON of the Prometheus API")
+    if envelope.status != "success" or envelope.data is None:
+        raise QueryFailedError(_error(envelope))
+    try:
+        vector = _vector(envelope.data)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise QueryFailedError(f"the answer's rows can't be read: {error}") from error
+    return Answer(vector=vector, warnings=tuple(envelope.warnings or ()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiError:
+    """What an answer other than 200 says."""
+
+    error_type: str
+    """Prometheus' own word (`execution`, `timeout`); empty where the answer is not from it."""
+    sentence: str
+
+
+def describe_error(*, status: int, body: bytes) -> ApiError:
+    """Read the body of an answer other than 200; proxies send anything."""
+    envelope = _envelope(body)
+    if envelope is not None and envelope.error_type:
+        return ApiError(
+            error_type=envelope.error_type, sentence=f"HTTP {status}, {_error(envelope)}"
+        )
+    words = " ".join(body[:400].decode("utf-8", "replace").split())[:120]
+    told = f"HTTP {status}, not from the Prometheus API: {words or 'empty body'}"
+    return ApiError(error_type="", sentence=told)
+
+
+def _envelope(body: bytes) -> _Envelope | None:
+    try:
+        return _ENVELOPE.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _error(envelope: _Envelope) -> str:
+    return f"{envelope.error_type or envelope.status}: {envelope.error or 'no message'}"
+
+
+def _vector(data: _Result) -> Vector:
+    match data.result_type:
+        case "vector":
+            rows = _ROWS.decode(data.result)
+            return tuple(Sample(labels=row.metric, value=float(row.value[1])) for row in rows)
+        case "scalar":
+            return (Sample(labels={}, value=float(_SCALAR.decode(data.result)[1])),)
+        case other:
+            raise QueryFailedError(f"the answer is a {other}, not a vector or scalar")
