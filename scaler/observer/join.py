@@ -211,8 +211,9 @@ class Joiner:
                 self._rejoin({record.namespace})
             case Pod() | PlacedPod():
                 self._pods.put(record)
-            case _ if self._table(kind).put(key_of(record), record):
-                self._announce(kind, (record,))
+            case _:
+                if self._table(kind).put(key_of(record), record):
+                    self._announce(kind, (record,))
 
     def _delete(self, kind: Kind, key: Key) -> None:
         if kind is Kind.WORKLOADS:

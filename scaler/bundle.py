@@ -1,0 +1,264 @@
+"""A decision in a folder: read it, join it, decide from it alone.
+
+Layout: `now`, `policy.yaml`, `trigger.yaml`, `objects/PLURAL.yaml` (or .yml, .json), `samples.om`.
+A kind without a file is a source that did not sync; without `samples.om` Prometheus is down.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import yaml
+
+from scaler.core.decide import decide
+from scaler.core.decision import Decision
+from scaler.core.model import Instant, Kind, ScaledObject, SourceState
+from scaler.core.policy import Policy
+from scaler.core.quantity import instant
+from scaler.core.snapshot import Snapshot
+from scaler.core.trigger import Problem, TriggerRef
+from scaler.core.usage import QueryAnswer, QueryKey, Usage, UsageKey
+from scaler.core.wanted import wanted
+from scaler.kube.decode import decode
+from scaler.observer.changes import Changed, Listed, SourceChanged, UsageRead
+from scaler.observer.join import Joiner
+from scaler.observer.observer import refs_of
+from scaler.policyfile import parse_policy
+from scaler.sim.prometheus import read_usage
+
+ENDINGS = (".yaml", ".yml", ".json")
+
+
+class _Loader(yaml.CSafeLoader):
+    """Read YAML as Kubernetes does: a time stays the text that was written."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+class BadBundle(Exception):  # noqa: N818 - named after what it says, not after its being an error
+    """Carry everything that is wrong with a bundle."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """A folder's content, decoded and joined."""
+
+    at: Instant
+    policy: Policy
+    refs: tuple[TriggerRef, ...]
+    """The triggers of trigger.yaml that are ours, in its order."""
+    snapshot: Snapshot
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """Decide each trigger."""
+        return tuple(
+            decide(snapshot=self.snapshot, ref=ref, policy=self.policy, now=self.at)
+            for ref in self.refs
+        )
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Collect problems while reading, so that all are told at once."""
+
+    folder: Path
+    problems: list[Problem] = field(default_factory=list)
+
+    def refuse(self, path: str, value: object, allowed: str) -> None:
+        self.problems.append(Problem(path=path, value=str(value), allowed=allowed))
+
+    def text(self, name: str) -> str | None:
+        path = self.folder / name
+        try:
+            return path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            self.refuse(name, error, "a readable UTF-8 file is")
+            return None
+
+    def documents(self, name: str) -> list[object] | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            return [doc for doc in yaml.load_all(text, Loader=_Loader) if doc is not None]
+        except yaml.YAMLError as error:
+            self.refuse(name, str(error).replace("\n", " "), "YAML or JSON is")
+            return None
+
+
+def load(folder: Path) -> Bundle:
+    """Read a bundle.
+
+    Raises:
+        BadBundle: with every problem in it, each with its path, value and what is allowed.
+    """
+    reading = _Reading(folder)
+    at = _now(reading)
+    policy = _policy(reading)
+    joiner = Joiner(bundle=True)
+    listed = _objects(reading, joiner, at)
+    refs = _trigger(reading, joiner, at, listed)
+    if reading.problems:
+        raise BadBundle(reading.problems)
+    return _join(reading, joiner, at=at, policy=policy, refs=refs)
+
+
+def _now(reading: _Reading) -> Instant:
+    text = reading.text("now")
+    try:
+        if text is None:
+            reading.refuse("now", "(no file)", "an RFC 3339 instant is")
+            return 0.0
+        return instant(text.strip())
+    except ValueError as error:
+        reading.refuse("now", (text or "").strip(), f"an RFC 3339 instant is ({error})")
+        return 0.0
+
+
+def _policy(reading: _Reading) -> Policy:
+    text = reading.text("policy.yaml")
+    if text is None:
+        return Policy()
+    parsed = parse_policy(text)
+    if isinstance(parsed, Policy):
+        return parsed
+    reading.problems += [
+        Problem(path=f"policy.yaml: {p.path}", value=p.value, allowed=p.allowed) for p in parsed
+    ]
+    return Policy()
+
+
+def _objects(reading: _Reading, joiner: Joiner, at: Instant) -> set[Kind]:
+    """Apply each kind's file; give the kinds that have one."""
+    names = sorted(p.name for p in (reading.folder / "objects").glob("*") if p.is_file())
+    known = {f"{kind}{ending}": kind for kind in Kind for ending in ENDINGS}
+    for name in names:
+        if name not in known:
+            allowed = ", ".join(f"{kind}.yaml" for kind in Kind)
+            reading.refuse(f"objects/{name}", name, f"one of {allowed} is")
+    files = {known[name]: name for name in names if name in known}
+    for kind in Kind:
+        if kind in files:
+            _apply(reading, joiner, kind, f"objects/{files[kind]}")
+            state = SourceState(synced=True, last_alive=at)
+        else:
+            problem = f"objects/{kind}.yaml is not in the bundle"
+            state = SourceState(synced=False, problem=problem)
+        joiner.apply(SourceChanged(kind=kind, state=state))
+    return set(files)
+
+
+def _apply(reading: _Reading, joiner: Joiner, kind: Kind, name: str) -> None:
+    records = []
+    skipped = 0
+    for document in reading.documents(name) or ():
+        decoded = decode(kind, msgspec.json.encode(document))
+        records += decoded.records
+        skipped += decoded.skipped
+    joiner.apply(Listed(kind=kind, records=records, skipped=skipped))
+
+
+def _trigger(
+    reading: _Reading, joiner: Joiner, at: Instant, listed: set[Kind]
+) -> tuple[TriggerRef, ...]:
+    documents = reading.documents("trigger.yaml")
+    if not documents or not isinstance(documents[0], dict):
+        allowed = "a ScaledObject, or a map of namespace, name and scalerMetadata, is"
+        reading.refuse("trigger.yaml", "(nothing)" if not documents else documents[0], allowed)
+        return ()
+    if documents[0].get("kind") == "ScaledObject":
+        return _of_scaled_object(reading, joiner, documents[0], at, listed)
+    try:
+        plain = msgspec.convert(documents[0], _PlainTrigger, strict=False)
+    except msgspec.ValidationError as error:
+        reading.refuse("trigger.yaml", error, "namespace, name and scalerMetadata (texts) are")
+        return ()
+    return (
+        TriggerRef.of(namespace=plain.namespace, name=plain.name, metadata=plain.scaler_metadata),
+    )
+
+
+class _PlainTrigger(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What KEDA sends, without a ScaledObject around it."""
+
+    namespace: str
+    name: str
+    scaler_metadata: dict[str, str]
+
+
+def _of_scaled_object(
+    reading: _Reading, joiner: Joiner, document: object, at: Instant, listed: set[Kind]
+) -> tuple[TriggerRef, ...]:
+    """Add the ScaledObject to the others, so that the decision sees its target and bounds."""
+    decoded = decode(Kind.SCALED_OBJECTS, msgspec.json.encode(document))
+    objects = [record for record in decoded.records if isinstance(record, ScaledObject)]
+    if not objects:
+        reading.refuse("trigger.yaml", "(not decodable)", "a ScaledObject with triggers is")
+        return ()
+    if Kind.SCALED_OBJECTS not in listed:
+        joiner.apply(
+            SourceChanged(kind=Kind.SCALED_OBJECTS, state=SourceState(synced=True, last_alive=at))
+        )
+    joiner.apply(Changed(kind=Kind.SCALED_OBJECTS, record=objects[0]))
+    alone = Snapshot(at=at, scaled_objects={objects[0].key: objects[0]})
+    refs = tuple(refs_of(alone))
+    if not refs:
+        reading.refuse(
+            "trigger.yaml", "(no trigger of ours)", "an external trigger with the key signal is"
+        )
+    return refs
+
+
+def _join(
+    reading: _Reading,
+    joiner: Joiner,
+    *,
+    at: Instant,
+    policy: Policy,
+    refs: tuple[TriggerRef, ...],
+) -> Bundle:
+    """Join the objects, find out which readings the triggers want, and add those."""
+    before, _ = joiner.snapshot(at=at)
+    every = {*refs, *refs_of(before)}
+    want = wanted(snapshot=before, refs=every, policy=policy, now=at)
+    samples = reading.text("samples.om")
+    if samples is None:
+        read = _down(want.usage, want.queries, at)
+    else:
+        try:
+            read = read_usage(
+                samples,
+                settings=policy.prometheus,
+                safety=policy.safety,
+                usage=want.usage,
+                queries=want.queries,
+                at=at,
+            )
+        except ValueError as error:
+            reading.refuse("samples.om", error, "OpenMetrics text with timestamps is")
+            raise BadBundle(reading.problems) from error
+    joiner.apply(read)
+    snapshot, _ = joiner.snapshot(at=at)
+    return Bundle(at=at, policy=policy, refs=refs, snapshot=snapshot)
+
+
+def _down(usage: Iterable[UsageKey], queries: Mapping[QueryKey, str], at: Instant) -> UsageRead:
+    problem = "Prometheus is down: samples.om is not in the bundle"
+    return UsageRead(
+        usage={key: Usage(key=key, at=at, problem=problem) for key in usage},
+        answers={
+            key: QueryAnswer(at=at, on=None, problem=problem, expression=expression)
+            for key, expression in queries.items()
+        },
+    )

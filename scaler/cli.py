@@ -1,0 +1,42 @@
+"""The command line: one subcommand a job; exit codes 0 done, 2 bad input, 3 HOLD, 1 a failed demo."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+import scaler
+from scaler.commands import capture, check, demo, explain, serve
+
+DESCRIPTION = "Scale GPU node pools and idle GPU workers from what Kueue and DCGM say, for KEDA."
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of all commands."""
+    root = argparse.ArgumentParser(
+        prog="kueue-gpu-scaler",
+        description=DESCRIPTION,
+        epilog="example: kueue-gpu-scaler demo",
+    )
+    root.add_argument("--version", action="version", version=f"%(prog)s {scaler.__version__}")
+    commands = root.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
+    for command in (serve, demo, explain, check, capture):
+        command.add_parser(commands)
+    return root
+
+
+def entry(argv: Sequence[str] | None = None) -> int:
+    """Run a command; every refusal is one sentence, never a traceback."""
+    args = parser().parse_args(argv)
+    try:
+        return int(args.run(args, sys.stdout))
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) has gone; nothing is left to be said to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(entry())

@@ -1,0 +1,171 @@
+"""One Decision as people and programs are shown it: `explain`, `/decisions` and the page alike."""
+
+from typing import assert_never
+
+import msgspec
+
+from scaler.core.decision import (
+    ActiveWithoutValue,
+    Decision,
+    EffectiveValue,
+    IdleEvidence,
+    QueueEvidence,
+    Status,
+    Unavailable,
+    Value,
+    answer,
+)
+from scaler.core.quantity import format_instant
+
+
+class ShownAnswer(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True, kw_only=True):
+    """What KEDA gets from each RPC."""
+
+    code: str
+    """Status code of GetMetrics and IsActive."""
+    is_active: bool | None = None
+    metric_values: tuple[int, ...] | None = None
+    """Empty = no value at all: the HPA keeps its size."""
+    message: str = ""
+    get_metric_spec: str = "OK"
+    """Status code of GetMetricSpec."""
+
+
+class ShownEvidence(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True, kw_only=True):
+    """What the decision was made from."""
+
+    detail: str
+    size: int | None = None
+    queue: QueueEvidence | None = None
+    idle: IdleEvidence | None = None
+    problems: tuple[str, ...] = ()
+
+
+class Shown(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+    """A Decision with everything that explains it."""
+
+    namespace: str
+    name: str
+    metric: str
+    status: Status
+    active: bool | None
+    value: int | None
+    reason: str
+    evidence: ShownEvidence
+    answer: ShownAnswer
+    effective: tuple[EffectiveValue, ...]
+    at: str
+
+
+def shown(decision: Decision) -> Shown:
+    """Give a Decision in the form that is shown."""
+    return Shown(
+        namespace=decision.namespace,
+        name=decision.name,
+        metric=decision.metric,
+        status=decision.status,
+        active=decision.active,
+        value=decision.value,
+        reason=decision.reason,
+        evidence=ShownEvidence(
+            detail=decision.detail,
+            size=decision.size,
+            queue=decision.queue,
+            idle=decision.idle,
+            problems=decision.problems,
+        ),
+        answer=shown_answer(decision),
+        effective=decision.effective,
+        at=format_instant(decision.at),
+    )
+
+
+def shown_answer(decision: Decision) -> ShownAnswer:
+    """Give what KEDA gets for a Decision."""
+    spec = Status.INVALID if decision.status is Status.INVALID else Status.OK
+    found = answer(decision)
+    match found:
+        case Value(active=active, value=value):
+            return ShownAnswer(
+                code="OK", is_active=active, metric_values=(value,), get_metric_spec=spec
+            )
+        case ActiveWithoutValue():
+            return ShownAnswer(code="OK", is_active=True, metric_values=(), get_metric_spec=spec)
+        case Unavailable(message=message):
+            return ShownAnswer(code="UNAVAILABLE", message=message, get_metric_spec=spec)
+        case _:
+            assert_never(found)
+
+
+def lines(decision: Decision) -> tuple[str, ...]:
+    """Give a Decision as lines for a terminal."""
+    return (
+        f"{decision.namespace}/{decision.name}  {_headline(decision)}",
+        f"  reason    {decision.reason}: {decision.detail}",
+        f"  KEDA gets {_told(shown_answer(decision))}",
+        *_size(decision),
+        *_queue(decision.queue),
+        *_idle(decision.idle),
+        *(f"  problem   {problem}" for problem in decision.problems),
+        *(f"  setting   {v.key} = {v.value}  ({v.rule})" for v in decision.effective),
+    )
+
+
+def _headline(decision: Decision) -> str:
+    if decision.status is not Status.OK:
+        return decision.status
+    return f"{'active' if decision.active else 'inactive'}, value {decision.value}"
+
+
+def _told(told: ShownAnswer) -> str:
+    if told.code != "OK":
+        return f"{told.code} ({told.message})"
+    values = ", ".join(str(value) for value in told.metric_values or ())
+    return f"IsActive {str(told.is_active).lower()}, GetMetrics {values or 'without a value'}"
+
+
+def _size(decision: Decision) -> tuple[str, ...]:
+    return () if decision.size is None else (f"  size now  {decision.size}",)
+
+
+def _queue(queue: QueueEvidence | None) -> tuple[str, ...]:
+    if queue is None:
+        return ()
+    found = [
+        f"  class {c.workload_class:<13} {c.workloads} Workloads, {c.gpus} GPUs in {c.cluster_queue}"
+        for c in queue.classes
+    ]
+    if queue.missing_cluster_queues:
+        found.append(f"  missing   ClusterQueues {', '.join(queue.missing_cluster_queues)}")
+    if queue.not_routable:
+        found.append(f"  unroutable {queue.not_routable} Workloads: LocalQueue missing or stopped")
+    if queue.not_counted_dra:
+        found.append(f"  not counted: {queue.not_counted_dra} pods that ask by DRA claims only")
+    if queue.skipped_objects:
+        found.append(f"  skipped   {queue.skipped_objects} objects that could not be decoded")
+    if queue.pool is not None:
+        pool = queue.pool
+        found.append(
+            f"  pool {pool.pool}: {pool.present} nodes ({pool.usable} usable, {pool.coming} coming, "
+            f"{pool.broken} broken), {pool.new} new, {pool.empty} empty, spare {pool.spare}, "
+            f"at most {pool.max_nodes}{', capped' if pool.capped else ''}"
+        )
+    return tuple(found)
+
+
+def _idle(idle: IdleEvidence | None) -> tuple[str, ...]:
+    if idle is None:
+        return ()
+    since = "unknown" if idle.idle_seconds is None else f"{idle.idle_seconds:.0f} s"
+    return (
+        f"  workload  {idle.workload} ({idle.component}): {idle.verdict}, idle for {since}, "
+        f"limit {idle.idle_after_seconds:.0f} s",
+        f"  GPUs      {idle.physical_gpus} seen, {idle.gpus_requested} requested by "
+        f"{len(idle.pods)} pods",
+        *(
+            f"  device    {d.device}: peak "
+            f"{'no sample' if d.peak_percent is None else f'{d.peak_percent:.1f} %'}"
+            f"{f' ({d.signal})' if d.signal else ''}, {d.samples} samples"
+            for d in idle.devices
+        ),
+    )
