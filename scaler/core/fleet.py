@@ -1,0 +1,226 @@
+"""A pool's nodes: what each still offers, and which can be counted on.
+
+Usable: Ready, schedulable, its devices there, no taint in the way, not deleting. Coming: Ready
+but without devices or behind a start-up taint while young, NotReady for less than notReadyGrace,
+and the nodes of the target's size that have no Node yet while the last resize is young. The rest
+is broken: it offers nothing and stays in the size.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from scaler.core.bins import Stage
+from scaler.core.constraints import HOSTNAME, untolerated
+from scaler.core.model import Amounts, Instant, Node, ScaledObject, Taint, Toleration
+from scaler.core.packing import Space
+from scaler.core.policy import Pool
+from scaler.core.quantity import minus
+from scaler.core.snapshot import Snapshot
+
+_KUBERNETES = "node.kubernetes.io/"
+"""The node controller's taints: they follow a node's state, and say nothing of the next node."""
+
+_JUDGED = frozenset(_KUBERNETES + one for one in ("not-ready", "unreachable", "unschedulable"))
+"""Taints that only repeat what is judged by the node's own fields."""
+
+_SEVERAL = 2
+"""Nodes that must agree before a label or taint is taken for the pool's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """The nodes of one pool at one moment."""
+
+    spaces: tuple[Space, ...]
+    """Of usable and coming nodes, those without a Node yet among them."""
+    present: int
+    usable: int
+    coming: int
+    broken: int
+    staying: int
+    """Present nodes that are not being deleted."""
+    labels: Mapping[str, str]
+    """Labels that a new node will bear, as far as that can be known."""
+    taints: tuple[Taint, ...]
+    """Taints that a new node will bear, as far as that can be known."""
+    newest_ready: Instant | None
+    """When the last of the usable nodes turned Ready."""
+
+
+def fleet_of(
+    *,
+    snapshot: Snapshot,
+    pool: Pool,
+    tolerations: Sequence[Toleration] = (),
+    size: int | None,
+    resized_at: Instant | None,
+    now: Instant,
+) -> Fleet:
+    """Judge the nodes that match the pool's selector.
+
+    `tolerations` are those of the pool's flavors and of the pods that need a place. `size` is the
+    target's (None: nodes without a Node are not counted), `resized_at` the last change of it.
+    """
+    nodes = [one for _, one in sorted(snapshot.nodes.items()) if belongs(one, pool)]
+    own_taints = _shared_taints(nodes, pool, now)
+    stages = [
+        (one, _stage(one, pool=pool, tolerations=tolerations, own_taints=own_taints, now=now))
+        for one in nodes
+    ]
+    labels = _shared_labels(nodes, pool)
+    staying = sum(not one.deleting for one in nodes)
+    young = resized_at is not None and now - resized_at < pool.provisioning_timeout
+    unborn = max(0, size - staying) if size is not None and young else 0
+    requests = snapshot.node_requests
+    spaces = [
+        _coming(one, pool, requests.get(one.name, ()), own_taints)
+        if stage is Stage.COMING
+        else _usable(one, pool, requests.get(one.name, ()))
+        for one, stage in stages
+        if stage is not None
+    ]
+    if unborn:
+        spaces.append(_unborn(pool, labels=labels, taints=own_taints, count=unborn))
+    count = Counter(stage for _, stage in stages)
+    return Fleet(
+        spaces=tuple(spaces),
+        present=len(nodes),
+        usable=count[Stage.USABLE],
+        coming=count[Stage.COMING] + unborn,
+        broken=count[None],
+        staying=staying,
+        labels=labels,
+        taints=own_taints,
+        newest_ready=max(
+            (_turned(one) for one, stage in stages if stage is Stage.USABLE), default=None
+        ),
+    )
+
+
+def belongs(node: Node, pool: Pool) -> bool:
+    """Say whether a node is the pool's; without a selector all that offer its devices are."""
+    if not pool.node_selector:
+        return _has_devices(node, pool)
+    return all(node.labels.get(key) == value for key, value in pool.node_selector)
+
+
+def resized_at(*, snapshot: Snapshot, scaled_object: ScaledObject | None) -> Instant | None:
+    """Give the last change of the target's size by its HorizontalPodAutoscaler, None = not known.
+
+    The later of lastScaleTime and the ScalingActive condition's lastTransitionTime, as KEDA's own
+    step from zero sets no lastScaleTime.
+    """
+    if scaled_object is None or scaled_object.hpa_name is None:
+        return None
+    hpa = snapshot.hpas.get((scaled_object.namespace, scaled_object.hpa_name))
+    times = (hpa.last_scale, hpa.scaling_active_changed) if hpa is not None else ()
+    return max((one for one in times if one is not None), default=None)
+
+
+def _stage(
+    node: Node,
+    *,
+    pool: Pool,
+    tolerations: Sequence[Toleration],
+    own_taints: tuple[Taint, ...],
+    now: Instant,
+) -> Stage | None:
+    """Give the node's stage, None = broken."""
+    if node.deleting or node.unschedulable:
+        return None
+    if not node.ready:
+        return Stage.COMING if now - _turned(node) < pool.not_ready_grace else None
+    foreign = untolerated(_taints(node), (*tolerations, *_tolerating(own_taints)))
+    if _has_devices(node, pool) and not foreign:
+        return Stage.USABLE
+    return Stage.COMING if now - node.created < pool.provisioning_timeout else None
+
+
+def _turned(node: Node) -> Instant:
+    return node.created if node.ready_changed is None else node.ready_changed
+
+
+def _devices(pool: Pool) -> Iterable[str]:
+    return (resource for resource, amount in pool.node if "/" in resource and amount)
+
+
+def _has_devices(node: Node, pool: Pool) -> bool:
+    there = dict(node.allocatable)
+    return all(there.get(resource, 0) for resource in _devices(pool))
+
+
+def _taints(node: Node) -> tuple[Taint, ...]:
+    return tuple(one for one in node.taints if one.key not in _JUDGED)
+
+
+def _tolerating(taints: Iterable[Taint]) -> Iterable[Toleration]:
+    return (Toleration(key=one.key, value=one.value, effect=one.effect) for one in taints)
+
+
+def _settled(node: Node, pool: Pool, now: Instant) -> bool:
+    return node.ready and not node.deleting and now - node.created >= pool.provisioning_timeout
+
+
+def _shared_taints(nodes: Iterable[Node], pool: Pool, now: Instant) -> tuple[Taint, ...]:
+    """Give the taints of every settled node: the pool's own, which new nodes will bear too.
+
+    Without them a pod that tolerates none of the pool's nodes would buy one more for ever.
+    """
+    settled = [frozenset(_taints(one)) for one in nodes if _settled(one, pool, now)]
+    if len(settled) < _SEVERAL:
+        return ()
+    shared = frozenset.intersection(*settled)
+    return tuple(sorted((one for one in shared if not one.key.startswith(_KUBERNETES)), key=repr))
+
+
+def _shared_labels(nodes: Sequence[Node], pool: Pool) -> Mapping[str, str]:
+    """Give the selector's labels, and those on which several nodes all agree."""
+    if len(nodes) < _SEVERAL:
+        return dict(pool.node_selector)
+    shared = frozenset.intersection(*(frozenset(one.labels.items()) for one in nodes))
+    return {key: value for key, value in shared if key != HOSTNAME}
+
+
+def _usable(node: Node, pool: Pool, requested: Amounts) -> Space:
+    return Space(
+        free=minus(node.allocatable, requested),
+        labels=node.labels,
+        taints=_taints(node),
+        idle=_idle(pool, requested),
+    )
+
+
+def _coming(node: Node, pool: Pool, requested: Amounts, own_taints: tuple[Taint, ...]) -> Space:
+    """Give what a node will offer; of its taints those will stay that are the pool's own."""
+    return Space(
+        free=minus(_completed(node.allocatable, pool.node), requested),
+        labels=node.labels,
+        taints=tuple(one for one in _taints(node) if one in own_taints),
+        stage=Stage.COMING,
+        idle=_idle(pool, requested),
+    )
+
+
+def _idle(pool: Pool, requested: Amounts) -> bool:
+    devices = frozenset(_devices(pool))
+    return not any(resource in devices and amount for resource, amount in requested)
+
+
+def _completed(allocatable: Amounts, node: Amounts) -> Amounts:
+    """Add what the pool's nodes offer and this one does not show yet."""
+    there = {resource: amount for resource, amount in allocatable if amount}
+    return tuple(sorted((dict(node) | there).items()))
+
+
+def _unborn(
+    pool: Pool, *, labels: Mapping[str, str], taints: tuple[Taint, ...], count: int
+) -> Space:
+    return Space(
+        free=pool.node,
+        labels=labels,
+        taints=taints,
+        stage=Stage.COMING,
+        complete=False,
+        count=count,
+    )
