@@ -16,6 +16,7 @@ from scaler.rpc.servicer import Servicer
 from scaler.rpc.watches import Watches
 from scaler.settings import Address
 from scaler.store import Store
+from scaler.telemetry import Telemetry
 
 SERVICE = pb.DESCRIPTOR.services_by_name["ExternalScaler"].full_name
 
@@ -47,12 +48,16 @@ class Server:
         clock: Callable[[], Instant],
         decide: Callable[[TriggerRef], Decision],
         address: Address,
+        telemetry: Telemetry,
     ) -> None:
         self._address = address
         self._watches = Watches(store)
         self._health = HealthServicer()
         self._server = grpc.aio.server(options=OPTIONS)
-        servicer = Servicer(store=store, watches=self._watches, clock=clock, decide=decide)
+        servicer = Servicer(
+            store=store, watches=self._watches, clock=clock, decide=decide, telemetry=telemetry
+        )
+        telemetry.streams.set_function(lambda: float(self.streams))
         pb_grpc.add_ExternalScalerServicer_to_server(servicer, self._server)
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection(

@@ -7,7 +7,7 @@ from functools import lru_cache
 import grpc.aio
 import structlog
 
-from scaler.core.decision import Decision, Unavailable, answer
+from scaler.core.decision import Answer, Decision, Status, Unavailable, answer
 from scaler.core.metadata import metric_name, parse
 from scaler.core.model import Instant
 from scaler.core.trigger import InvalidTrigger, TriggerRef
@@ -16,6 +16,7 @@ from scaler.pb import externalscaler_pb2_grpc as pb_grpc
 from scaler.rpc import answers
 from scaler.rpc.watches import Watches
 from scaler.store import MAX_ASKED, Store
+from scaler.telemetry import Telemetry
 
 ONE_POLL_SECONDS = 1.0
 """KEDA asks IsActive right after GetMetrics; so close together both get the same Decision."""
@@ -47,7 +48,9 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         watches: Watches,
         clock: Callable[[], Instant],
         decide: Callable[[TriggerRef], Decision],
+        telemetry: Telemetry,
     ) -> None:
+        self._telemetry = telemetry
         self._store = store
         self._watches = watches
         self._clock = clock
@@ -67,7 +70,9 @@ class Servicer(pb_grpc.ExternalScalerServicer):
                 scaled_object=request.name,
                 problems=problems,
             )
+            self._telemetry.answers.labels("GetMetricSpec", Status.INVALID).inc()
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, problems)
+        self._telemetry.answers.labels("GetMetricSpec", Status.OK).inc()
         return answers.spec(metric)
 
     async def GetMetrics(
@@ -77,7 +82,7 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         ref = ref_of(request.scaledObjectRef)
         decision = self._current(ref)
         self._remember(ref, decision)
-        found = answer(decision)
+        found = self._answer("GetMetrics", decision)
         if isinstance(found, Unavailable):
             await context.abort(grpc.StatusCode.UNAVAILABLE, found.message)
         return answers.metrics(found, metric=decision.metric or request.metricName)
@@ -87,7 +92,7 @@ class Servicer(pb_grpc.ExternalScalerServicer):
     ) -> pb.IsActiveResponse:
         """Give the activity of the Decision that GetMetrics of the same poll answered."""
         ref = ref_of(request)
-        found = answer(self._of_poll(ref) or self._current(ref))
+        found = self._answer("IsActive", self._of_poll(ref) or self._current(ref))
         if isinstance(found, Unavailable):
             await context.abort(grpc.StatusCode.UNAVAILABLE, found.message)
         return answers.is_active(found)
@@ -128,6 +133,15 @@ class Servicer(pb_grpc.ExternalScalerServicer):
     def _current(self, ref: TriggerRef) -> Decision:
         """Give the cached Decision; the first time a trigger is asked for it is decided here."""
         return self._store.ask(ref, now=self._clock()) or self._decide(ref)
+
+    def _answer(self, rpc: str, decision: Decision) -> Answer:
+        """Give what KEDA gets, and count it."""
+        if decision.status is Status.OK:
+            self._telemetry.answers.labels(rpc, Status.OK).inc()
+        else:
+            self._telemetry.answers.labels(rpc, Status.HOLD).inc()
+            self._telemetry.holds.labels(decision.reason).inc()
+        return answer(decision)
 
     def _decided_activity(self, ref: TriggerRef) -> bool | None:
         """Give the activity, None while the truth is not known."""
