@@ -6,6 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias
 
+from scaler.core.memo import Memo
 from scaler.core.model import (
     AdmissionCheck,
     Amounts,
@@ -63,12 +64,39 @@ class GroupKey:
 
     standing: WorkloadClass
     pod_sets: tuple[PodSet, ...]
+    plain: bool = False
+    """No member needs a look of its own (`is_plain`); False where nobody made sure."""
 
     def __hash__(self) -> int:
         """Hash a part only: a first sync asks 100,000 times, and equal keys agree on the part."""
         first = self.pod_sets[0] if self.pod_sets else None
         shallow = (first.name, first.count, first.shape.requests) if first else ()
         return hash((self.standing, len(self.pod_sets), shallow))
+
+
+def is_plain(workload: Workload) -> bool:
+    """Say whether standing and podsets alone tell what a Workload needs.
+
+    Not so where the clock, another Workload or an annotation has a say. A group of plain ones can
+    be counted without looking at its members.
+    """
+    return not (
+        workload.requeue_at is not None
+        or workload.deleting
+        or workload.replaces is not None
+        or workload.variant_parent
+        or workload.allowed_flavors is not None
+        or workload.reclaimable
+        or workload.cluster_name is not None
+        or any(owner.kind == "Workload" for owner in workload.owners)
+        or (
+            (workload.reserved or workload.admitted or workload.admission is not None)
+            and workload.standing not in _WITH_QUOTA
+        )
+    )
+
+
+_WITH_QUOTA = (WorkloadClass.RUNNING, WorkloadClass.CHECKS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,3 +157,5 @@ class Snapshot:
     """Objects that could not be decoded, by kind: they count for nothing, and are seen."""
     bundle: bool = False
     """Out of a folder: without a ScaledObject the size is what is present (DESIGN section 3)."""
+    memo: Memo = field(default_factory=Memo, compare=False, repr=False)
+    """What was derived from the parts; the next Snapshot may take it over."""
