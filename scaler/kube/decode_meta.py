@@ -58,9 +58,10 @@ def controller_uid(owners: Iterable[Owner] | None) -> str | None:
 
 def opted_out(*marks: Marks | None) -> bool:
     """Say whether label or annotation `ignore` is `true`, in any letter case."""
-    return any(
-        each is not None and each.ignore is not None and is_true(each.ignore) for each in marks
-    )
+    for each in marks:
+        if each is not None and each.ignore is not None and is_true(each.ignore):
+            return True
+    return False
 
 
 def is_true(text: str) -> bool:

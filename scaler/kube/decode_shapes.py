@@ -6,7 +6,7 @@ fields that bear on a shape are the key of a cache: 100,000 Workloads share a ha
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -67,14 +67,8 @@ class ShapeKey(NamedTuple):
     claims: bool
 
 
-class PodSetKey(NamedTuple):
-    """What a PodSet follows from."""
-
-    name: str
-    count: int
-    min_count: int | None
-    topology: bytes
-    shape: ShapeKey
+PodSetKey: TypeAlias = tuple[str, int, int | None, bytes, ShapeKey]
+"""What a PodSet follows from: name, count, minCount, topologyRequest, shape."""
 
 
 def shape_key(spec: PodSpec) -> ShapeKey:
@@ -130,12 +124,13 @@ def _same(equal: tuple[PodSet, ...]) -> tuple[PodSet, ...]:
 
 
 def _pod_set(key: PodSetKey) -> PodSet:
+    name, count, min_count, topology, shaped = key
     return PodSet(
-        name=key.name,
-        count=key.count,
-        min_count=key.min_count,
-        shape=shape(key.shape),
-        topology=_topology_request(key.topology),
+        name=name,
+        count=count,
+        min_count=min_count,
+        shape=shape(shaped),
+        topology=_topology_request(topology),
     )
 
 
