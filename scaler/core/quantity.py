@@ -16,7 +16,7 @@ LARGEST = 2**63 - 1
 
 _BINARY = {f"{letter}i": 1024**power for power, letter in enumerate("KMGTPE", start=1)}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_QUANTITY = re.compile(
+QUANTITY = re.compile(
     r"(?P<sign>[+-]?)(?P<digits>[0-9]{0,60})(?:\.(?P<fraction>[0-9]{0,60}))?"
     r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]{1,18}))?"
 )
@@ -53,7 +53,7 @@ def amounts(quantities: Mapping[str, str | int | float]) -> Amounts:
 @lru_cache(maxsize=16384, typed=True)
 def _amount(resource: str, text: str | float) -> int:
     written = text if isinstance(text, str) else repr(text)
-    found = _QUANTITY.fullmatch(written)
+    found = QUANTITY.fullmatch(written)
     if found is None or not (found["digits"] or found["fraction"]):
         raise ValueError(
             f"{written[:80]!r} is not a quantity; allowed is a number with an optional suffix "
@@ -135,7 +135,7 @@ _UNITS = {
     "ms": Fraction(1, 1000),
 }
 _PART = r"(?:(?P<{unit}>[0-9]{{1,9}}(?:\.[0-9]{{1,9}})?){unit})?"
-_DURATION = re.compile("".join(_PART.format(unit=unit) for unit in _UNITS))
+DURATION = re.compile("".join(_PART.format(unit=unit) for unit in _UNITS))
 
 
 def duration(text: str) -> float:
@@ -146,7 +146,7 @@ def duration(text: str) -> float:
     """
     if text == "0":
         return 0.0
-    found = _DURATION.fullmatch(text) if text else None
+    found = DURATION.fullmatch(text) if text else None
     if found is None:
         raise ValueError(
             f"{text[:80]!r} is not a duration; allowed are numbers with units from "

@@ -1,0 +1,35 @@
+"""Parse a policy's text."""
+
+from collections.abc import Mapping
+
+from scaler.core.policy import Policy
+from scaler.core.trigger import Problem
+from scaler.policyfile.document import read_documents, shown, written
+from scaler.policyfile.fields import POLICY
+from scaler.policyfile.rules import broken_rules
+from scaler.policyfile.shapes import Reader
+
+
+def parse_policy(text: str) -> Policy | tuple[Problem, ...]:
+    """Parse YAML into a Policy; give every problem at once where there are any.
+
+    It never raises, whatever the text. A text without content is a problem: an empty file is
+    more likely a broken mount than the wish for built-in values (`{}` says that one).
+    """
+    documents, problems = read_documents(text)
+    if problems and not documents:
+        return problems
+    if len(documents) != 1 or documents[0] is None:
+        count = len(documents)
+        allowed = "the file must hold one document with at least one key, or {}"
+        said = f"{count} documents" if count > 1 else "empty"
+        return (*problems, Problem(path=written(()), value=said, allowed=allowed))
+    tree = documents[0]
+    reader = Reader()
+    policy = reader.read(POLICY, tree)
+    problems = (*problems, *reader.problems)
+    if not isinstance(policy, Policy) or not isinstance(tree, Mapping):
+        return problems or (
+            Problem(path=written(()), value=shown(tree), allowed="allowed is a mapping"),
+        )
+    return (*problems, *broken_rules(policy, tree)) or policy
