@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import grpc.aio
 import structlog
@@ -17,6 +18,10 @@ from scaler.rpc import answers
 from scaler.rpc.watches import Watches
 from scaler.store import MAX_ASKED, Store
 from scaler.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    # Generic for type checkers alone: at run time the class takes no parameters.
+    from grpc.aio import ServicerContext as Context
 
 ONE_POLL_SECONDS = 1.0
 """KEDA asks IsActive right after GetMetrics; so close together both get the same Decision."""
@@ -58,7 +63,9 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         self._polled: OrderedDict[TriggerRef, tuple[Instant, Decision]] = OrderedDict()
 
     async def GetMetricSpec(
-        self, request: pb.ScaledObjectRef, context: grpc.aio.ServicerContext
+        self,
+        request: pb.ScaledObjectRef,
+        context: "Context[pb.ScaledObjectRef, pb.GetMetricSpecResponse]",
     ) -> pb.GetMetricSpecResponse:
         """Give the spec; malformed metadata is INVALID_ARGUMENT with every problem."""
         metric = metric_of(ref_of(request))
@@ -76,7 +83,9 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         return answers.spec(metric)
 
     async def GetMetrics(
-        self, request: pb.GetMetricsRequest, context: grpc.aio.ServicerContext
+        self,
+        request: pb.GetMetricsRequest,
+        context: "Context[pb.GetMetricsRequest, pb.GetMetricsResponse]",
     ) -> pb.GetMetricsResponse:
         """Give the value of the cached Decision, or HOLD."""
         ref = ref_of(request.scaledObjectRef)
@@ -88,7 +97,9 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         return answers.metrics(found, metric=decision.metric or request.metricName)
 
     async def IsActive(
-        self, request: pb.ScaledObjectRef, context: grpc.aio.ServicerContext
+        self,
+        request: pb.ScaledObjectRef,
+        context: "Context[pb.ScaledObjectRef, pb.IsActiveResponse]",
     ) -> pb.IsActiveResponse:
         """Give the activity of the Decision that GetMetrics of the same poll answered."""
         ref = ref_of(request)
@@ -98,7 +109,9 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         return answers.is_active(found)
 
     async def StreamIsActive(
-        self, request: pb.ScaledObjectRef, context: grpc.aio.ServicerContext
+        self,
+        request: pb.ScaledObjectRef,
+        context: "Context[pb.ScaledObjectRef, pb.IsActiveResponse]",
     ) -> AsyncIterator[pb.IsActiveResponse]:
         """Send true on opening if active, then on each change from inactive to active.
 
@@ -118,7 +131,9 @@ class Servicer(pb_grpc.ExternalScalerServicer):
                     return
 
     async def StreamMetricSpec(
-        self, request: pb.ScaledObjectRef, context: grpc.aio.ServicerContext
+        self,
+        request: pb.ScaledObjectRef,
+        context: "Context[pb.ScaledObjectRef, pb.GetMetricSpecResponse]",
     ) -> AsyncIterator[pb.GetMetricSpecResponse]:
         """Send the spec once and stay silent; with malformed metadata there is none to send."""
         del context

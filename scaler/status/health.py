@@ -91,5 +91,5 @@ def _usage(snapshot: Snapshot) -> Iterable[str]:
 def _policy(policy: PolicyState) -> Iterable[str]:
     for problem in policy.problems:
         yield f"policy: refused, the last good one stays in force: {problem}"
-    if not policy.hot:
-        yield "policy: the file is no mounted ConfigMap folder (subPath?), it may never be updated"
+    if policy.warning:
+        yield f"policy: {policy.warning}"

@@ -127,10 +127,11 @@ def _sources(state: State, now: Instant) -> Iterator[Metric]:
             age.add_metric((kind,), max(0.0, now - source.last_alive))
     for kind, number in state.snapshot.skipped.items():
         skipped.add_metric((kind,), number)
-    reads = (*state.snapshot.usage.values(), *state.snapshot.answers.values())
+    reads = [(usage.at, usage.problem) for usage in state.snapshot.usage.values()]
+    reads += [(answer.at, answer.problem) for answer in state.snapshot.answers.values()]
     if reads:
-        up.add_metric(("prometheus",), float(all(read.problem is None for read in reads)))
-        age.add_metric(("prometheus",), max(0.0, now - min(read.at for read in reads)))
+        up.add_metric(("prometheus",), float(all(problem is None for _, problem in reads)))
+        age.add_metric(("prometheus",), max(0.0, now - min(at for at, _ in reads)))
     yield from (age, up, skipped)
 
 

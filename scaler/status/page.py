@@ -1,3 +1,5 @@
-"""The page for people at /."""
+"""The page for people at /: one file, nothing from elsewhere."""
 
-PAGE = b"""<!doctype html><title>kueue-gpu-scaler</title><p><a href=/decisions>decisions</a>"""
+from importlib.resources import files
+
+PAGE: bytes = files("scaler.status").joinpath("page.html").read_bytes()
