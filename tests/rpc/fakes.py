@@ -51,12 +51,14 @@ def make_decision(
 
 @dataclass(slots=True)
 class Clock:
-    """A clock that stands until it is moved."""
+    """A clock that stands until it is moved, and counts who looks."""
 
     now: float = NOW
+    looks: int = 0
 
     def __call__(self) -> float:
         """Tell the time."""
+        self.looks += 1
         return self.now
 
 
@@ -70,7 +72,7 @@ class Peer:
     telemetry: Telemetry
     port: int
     channel: grpc.aio.Channel
-    stub: pb_grpc.ExternalScalerAsyncStub
+    stub: "pb_grpc.ExternalScalerAsyncStub"
     decided: list[TriggerRef] = field(default_factory=list)
 
     def ref(self, metadata: Mapping[str, str] = QUEUE) -> TriggerRef:

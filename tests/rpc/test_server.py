@@ -9,7 +9,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from scaler.core.decision import Status
+from scaler.core.decision import Decision, Status
 from scaler.core.reasons import Reason
 from scaler.pb import externalscaler_pb2 as pb
 from scaler.rpc.server import SERVICE, Server
@@ -34,6 +34,13 @@ async def until(condition: Callable[[], bool]) -> None:
     """Let the loop turn until a condition holds."""
     while not condition():  # noqa: ASYNC110 - what is waited for has no event to await
         await asyncio.sleep(0)
+
+
+async def shown(peer: Peer, decision: Decision) -> None:
+    """Publish, and wait until the open stream has looked: it asks the time when it does."""
+    before = peer.clock.looks
+    peer.publish(decision)
+    await until(lambda: peer.clock.looks > before)
 
 
 def test_a_value_is_whole_in_both_fields() -> None:
@@ -165,10 +172,7 @@ def test_the_push_stream_sends_edges_only_and_never_false() -> None:
         stream = peer.stub.StreamIsActive(peer.request())
         await until(lambda: peer.server.streams == 1)
         for active, value in ((False, 0), (True, 1), (True, 2), (False, 2), (True, 3)):
-            peer.publish(make_decision(peer.ref(), active=active, value=value))
-            # Each publication is one turn of the loop: let the stream see it before the next.
-            for _ in range(5):
-                await asyncio.sleep(0)
+            await shown(peer, make_decision(peer.ref(), active=active, value=value))
         await peer.server.stop(grace=1.0)
         assert [message.result async for message in stream] == [True, True]
 
@@ -181,16 +185,11 @@ def test_hold_sends_nothing_on_the_push_stream() -> None:
     async def test(peer: Peer) -> None:
         peer.publish(make_decision(peer.ref(), active=True, value=1))
         stream = peer.stub.StreamIsActive(peer.request())
-        await stream.read()
-        for decision in (
-            make_decision(peer.ref(), status=Status.HOLD, running=True),
-            make_decision(peer.ref(), active=True, value=1),
-        ):
-            peer.publish(decision)
-            for _ in range(5):
-                await asyncio.sleep(0)
+        await until(lambda: peer.clock.looks > 0)
+        await shown(peer, make_decision(peer.ref(), status=Status.HOLD, running=True))
+        await shown(peer, make_decision(peer.ref(), active=True, value=1))
         await peer.server.stop(grace=1.0)
-        assert [message async for message in stream] == []
+        assert [message.result async for message in stream] == [True]
 
     run(test)
 
