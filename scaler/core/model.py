@@ -52,6 +52,10 @@ class SourceState:
     """What is wrong now, in words (`403 on list workloads`); None while all is well."""
     installed: bool = True
     """False where discovery says that the API server does not serve the kind."""
+    skipped: int = 0
+    """Objects that are there now and could not be decoded."""
+    failures: int = 0
+    """Calls, streams and lines that went wrong since the start."""
 
 
 # --- pods and their shapes ---------------------------------------------------------------------
