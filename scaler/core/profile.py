@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from scaler.core.model import Amounts
 from scaler.core.policy import CustomProfile, PrometheusSettings
 from scaler.core.policy import Profile as ProfileName
+from scaler.core.usage import Device
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,19 @@ class MetricProfile:
     def covers(self, resource: str) -> bool:
         """Say whether the metrics speak of an extended resource."""
         return any(_matches(pattern=pattern, resource=resource) for pattern in self.resources)
+
+    def devices(self, requests: Amounts) -> int:
+        """Count the devices in a pod's requests that the metrics speak of."""
+        return sum(count for resource, count in requests if self.covers(resource))
+
+    def void(self, *, signal: str, device: Device) -> bool:
+        """Say whether a signal says nothing of a device: it is a slice, and the signal is void."""
+        known = self.signal(signal)
+        return known is not None and known.void_on_slices and not self.whole(device)
+
+    def whole(self, device: Device) -> bool:
+        """Say whether a device is no slice of another."""
+        return device.instance in self.whole_instances
 
 
 def _codec(*, name: str, metric: str, maximum: float) -> ActivitySignal:

@@ -151,7 +151,7 @@ class Snapshot:
     usage: Mapping[UsageKey, Usage] = field(default_factory=dict)
     answers: Mapping[QueryKey, QueryAnswer] = field(default_factory=dict)
     idle_starts: tuple[IdleStart, ...] | None = None
-    """When each idle trigger's workload fell quiet, by `fleet.idle_starts` once for this usage;
+    """When each idle trigger's workload fell quiet, by `idle_starts` once for this usage;
     None = each decision that needs them works them out."""
     skipped: Mapping[Kind, int] = field(default_factory=lambda: MappingProxyType({}))
     """Objects that could not be decoded, by kind: they count for nothing, and are seen."""

@@ -32,6 +32,8 @@ class Reading:
     """Time of the newest sample itself (not of the evaluation); None = none within the lookback."""
     last_busy: Instant | None = None
     """Newest time seen at or above the threshold within the longer look back; None = not seen."""
+    samples: int | None = None
+    """Usable samples of this series in the window; None = not counted apart from the device's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
