@@ -1,0 +1,259 @@
+"""Decide a queue signal: what ClusterQueues need, as nodes of a pool, GPUs or Workloads.
+
+A number of nodes counts from the target's size and never falls below it. GPUs and Workloads are
+sums, without size and floor. Where the number would be a guess, the answer is HOLD.
+"""
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from scaler.core.claims import owner_of, sizes_pool
+from scaler.core.decision import ClassCount, Decision, QueueEvidence, Status
+from scaler.core.demand import demand
+from scaler.core.metadata import metric_name
+from scaler.core.model import Instant, Kind, ScaledObject
+from scaler.core.need import Demand, Need
+from scaler.core.policy import Policy
+from scaler.core.queue_nodes import Nodes, Question, nodes_of, pool_asked
+from scaler.core.queue_reads import needed_kinds, partitions
+from scaler.core.queue_reason import Waiting, count_reason, nodes_reason
+from scaler.core.reasons import Reason, WorkloadClass
+from scaler.core.size import Size
+from scaler.core.snapshot import Partition, Snapshot
+from scaler.core.sources import missing
+from scaler.core.trigger import QueueTrigger, Scope, TriggerRef, Unit
+
+_PROVISIONING_TIMEOUT = 900.0
+"""Seconds, where there is no pool to say it."""
+
+_DEFAULT_TOLERANCE = 0.1
+"""The HPA's, where behavior.scaleUp.tolerance is not in force."""
+
+_QUOTA_CLASSES = (WorkloadClass.QUOTA, WorkloadClass.NOT_EVALUATED)
+
+
+def decide_queue(
+    *,
+    snapshot: Snapshot,
+    ref: TriggerRef,
+    trigger: QueueTrigger,
+    policy: Policy,
+    now: Instant,
+    scaled_object: ScaledObject | None,
+    size: Size,
+) -> Decision:
+    """Give the value of a queue trigger, or HOLD where something that it needs is not known."""
+    question = Question(
+        snapshot=snapshot,
+        ref=ref,
+        trigger=trigger,
+        policy=policy,
+        now=now,
+        scaled_object=scaled_object,
+        size=size,
+    )
+    held = _why_held(question)
+    if held is not None:
+        return _hold(question, *held)
+    found = _demand(question)
+    if len(found.missing_cluster_queues) == len(set(trigger.cluster_queues)):
+        names = ", ".join(found.missing_cluster_queues)
+        return _hold(question, Reason.CLUSTER_QUEUE_MISSING, f"There is no ClusterQueue {names}.")
+    match trigger.unit:
+        case Unit.NODES:
+            return _decide_nodes(question, found)
+        case Unit.GPUS | Unit.WORKLOADS:
+            return _decide_count(question, found)
+        case _:
+            assert_never(trigger.unit)
+
+
+# --- HOLD --------------------------------------------------------------------------------------
+
+
+def _why_held(question: Question) -> tuple[Reason, str] | None:
+    """Give the reason for which no value can be given before the demand is looked at."""
+    trigger, policy = question.trigger, question.policy
+    if trigger.pool is not None and trigger.pool not in policy.pools:
+        known = ", ".join(policy.pools) or "none"
+        return Reason.POOL_MISSING, f"The policy has no pool {trigger.pool}; it has {known}."
+    lack = missing(
+        snapshot=question.snapshot,
+        kinds=needed_kinds(question.snapshot, trigger),
+        max_age=policy.safety.max_watch_age,
+        now=question.now,
+    )
+    if lack is not None:
+        return lack.reason, lack.detail
+    if not sizes_pool(trigger):
+        return None
+    owner = None if trigger.pool is None else owner_of(question.snapshot, trigger.pool)
+    if owner is not None and owner.key != question.ref.key:
+        return (
+            Reason.POOL_TAKEN,
+            f"Pool {trigger.pool} is sized by the older ScaledObject {'/'.join(owner.key)}.",
+        )
+    if question.size.value is None:
+        return Reason.SIZE_UNKNOWN, f"The target's size is not known: {question.size.detail}."
+    return None
+
+
+def _hold(question: Question, reason: Reason, detail: str) -> Decision:
+    return Decision(
+        namespace=question.ref.namespace,
+        name=question.ref.name,
+        metric=metric_name(question.trigger),
+        status=Status.HOLD,
+        active=None,
+        value=None,
+        reason=reason,
+        detail=detail,
+        at=question.now,
+        size=question.size.value,
+        running=question.size.running,
+        read=_read(question, every_queue=False),
+    )
+
+
+# --- a value -----------------------------------------------------------------------------------
+
+
+def _decide_nodes(question: Question, found: Demand) -> Decision:
+    pool = pool_asked(question)
+    if pool is None:
+        detail = "unit nodes needs a pool or gpusPerNode."
+        return _hold(question, Reason.POOL_MISSING, detail)
+    pending = question.trigger.scope is Scope.PENDING
+    size = None if pending else question.size.value
+    nodes = nodes_of(question, pool=pool, found=found, size=size)
+    reason, detail = nodes_reason(
+        value=nodes.value,
+        floor=nodes.floor,
+        pool=nodes.pool,
+        packed=nodes.packed,
+        waiting=_waiting(question, found, value=nodes.value, nodes=nodes),
+    )
+    return _value(question, found, value=nodes.value, reason=reason, detail=detail, nodes=nodes)
+
+
+def _decide_count(question: Question, found: Demand) -> Decision:
+    trigger = question.trigger
+    ripe = [one for one in found.needs if question.ripe(one)]
+    # Admitted Workloads are in the total with all their pods, so class A counts once.
+    waiting = [one for one in ripe if one.workload_class is not WorkloadClass.UNPLACED]
+    if trigger.unit is Unit.GPUS:
+        pending, beyond = _gpus(ripe, trigger.resource), _gpus(waiting, trigger.resource)
+        admitted, unit = found.admitted_gpus, trigger.resource
+    else:
+        pending, beyond = len(ripe), len(waiting)
+        admitted, unit = found.admitted_workloads, "Workloads"
+    value = max(0, pending if trigger.scope is Scope.PENDING else beyond + admitted)
+    reason, detail = count_reason(
+        value=value,
+        pending=pending,
+        unit=unit,
+        waiting=_waiting(question, found, value=value, nodes=None),
+    )
+    return _value(question, found, value=value, reason=reason, detail=detail, nodes=None)
+
+
+def _value(
+    question: Question,
+    found: Demand,
+    *,
+    value: int,
+    reason: Reason,
+    detail: str,
+    nodes: Nodes | None,
+) -> Decision:
+    return Decision(
+        namespace=question.ref.namespace,
+        name=question.ref.name,
+        metric=metric_name(question.trigger),
+        status=Status.OK,
+        active=value > 0,
+        value=value,
+        reason=reason,
+        detail=detail + _left_out(found),
+        at=question.now,
+        size=question.size.value,
+        queue=QueueEvidence(
+            classes=found.classes,
+            counted=found.counted,
+            pool=None if nodes is None else nodes.pool,
+            missing_cluster_queues=found.missing_cluster_queues,
+            not_routable=found.not_routable,
+            not_counted_dra=found.not_counted_dra,
+            skipped_objects=_skipped(question),
+        ),
+        read=_read(question, every_queue=nodes is not None and nodes.every_queue),
+    )
+
+
+def _demand(question: Question) -> Demand:
+    trigger = question.trigger
+    pool = pool_asked(question)
+    return demand(
+        snapshot=question.snapshot,
+        cluster_queues=trigger.cluster_queues,
+        resource=trigger.resource,
+        flavor=trigger.flavor,
+        quota_follows_nodes=trigger.quota_follows_nodes,
+        provisioning_timeout=_PROVISIONING_TIMEOUT if pool is None else pool.provisioning_timeout,
+        now=question.now,
+    )
+
+
+def _gpus(needs: Iterable[Need], resource: str) -> int:
+    return sum(
+        dict(pod.shape.requests).get(resource, 0) * pod.count for one in needs for pod in one.pods
+    )
+
+
+def _waiting(question: Question, found: Demand, *, value: int, nodes: Nodes | None) -> Waiting:
+    ripe = sum(question.ripe(one) for one in found.needs)
+    return Waiting(
+        workloads=ripe if nodes is None else nodes.workloads,
+        for_quota=max(0, _in_quota_classes(found.classes) - _in_quota_classes(found.counted)),
+        delayed=len(found.needs) - ripe,
+        swallowed=_swallowed(question, value),
+        topology_disagrees=nodes is not None and nodes.topology_disagrees,
+    )
+
+
+def _in_quota_classes(counts: Iterable[ClassCount]) -> int:
+    return sum(one.workloads for one in counts if one.workload_class in _QUOTA_CLASSES)
+
+
+def _swallowed(question: Question, value: int) -> bool:
+    """Say whether the HPA takes value / S for 1: it does within its tolerance, limits included."""
+    scaled_object, size = question.scaled_object, question.size.value
+    if scaled_object is None or scaled_object.hpa_name is None or not size:
+        return False
+    hpa = question.snapshot.hpas.get((scaled_object.namespace, scaled_object.hpa_name))
+    if hpa is None:
+        return False
+    tolerance = _DEFAULT_TOLERANCE if hpa.tolerance_up is None else hpa.tolerance_up
+    return size < value <= size * (1.0 + tolerance)
+
+
+def _left_out(found: Demand) -> str:
+    said = ""
+    if found.missing_cluster_queues:
+        said += f" There is no ClusterQueue {', '.join(found.missing_cluster_queues)}."
+    if found.not_routable:
+        said += f" Not routable (LocalQueue missing or stopped): {found.not_routable}."
+    if found.not_counted_dra:
+        said += f" Not counted, as they ask for devices by DRA claims: {found.not_counted_dra}."
+    return said
+
+
+def _skipped(question: Question) -> int:
+    kinds: frozenset[Kind] = needed_kinds(question.snapshot, question.trigger)
+    return sum(number for kind, number in question.snapshot.skipped.items() if kind in kinds)
+
+
+def _read(question: Question, *, every_queue: bool) -> frozenset[Partition]:
+    return partitions(
+        question.snapshot, question.trigger, key=question.ref.key, every_queue=every_queue
+    )

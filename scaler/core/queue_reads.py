@@ -1,0 +1,103 @@
+"""What a queue signal reads: the kinds that it can't do without, and the partitions."""
+
+from collections.abc import Iterable, Iterator
+
+from scaler.core.claims import claim_of
+from scaler.core.model import Kind, Name, Workload
+from scaler.core.reasons import WorkloadClass
+from scaler.core.snapshot import EMPTY_QUEUE, Part, Partition, Snapshot
+from scaler.core.trigger import QueueTrigger, Scope, Unit
+
+
+def needed_kinds(snapshot: Snapshot, trigger: QueueTrigger) -> frozenset[Kind]:
+    """Give the kinds without which the value would be a guess, as few as are safe."""
+    queues = [
+        snapshot.cluster_queues[name]
+        for name in trigger.cluster_queues
+        if name in snapshot.cluster_queues
+    ]
+    nodes = trigger.unit is Unit.NODES
+    pods = nodes or trigger.unit is Unit.GPUS or trigger.scope is Scope.PENDING
+    conditional = {
+        Kind.COHORTS: any(one.cohort is not None for one in queues),
+        Kind.RESOURCE_FLAVORS: nodes
+        and trigger.pool is not None
+        and any(one.groups for one in queues),
+        Kind.ADMISSION_CHECKS: any(
+            one.admitted and one.checks for one in _workloads(snapshot, trigger.cluster_queues)
+        ),
+        Kind.NODES: nodes,
+        Kind.PODS: pods,
+    }
+    always = (Kind.WORKLOADS, Kind.CLUSTER_QUEUES, Kind.LOCAL_QUEUES)
+    return frozenset((*always, *(kind for kind, needed in conditional.items() if needed)))
+
+
+def partitions(
+    snapshot: Snapshot, trigger: QueueTrigger, *, key: Name, every_queue: bool
+) -> frozenset[Partition]:
+    """Give what a decision for the ScaledObject `key` reads.
+
+    `every_queue`: Workloads of all ClusterQueues competed for the pools.
+    """
+    related = frozenset(
+        snapshot.cluster_queues if every_queue else relatives(snapshot, trigger.cluster_queues)
+    )
+    kinds = needed_kinds(snapshot, trigger)
+    queues = related | frozenset(trigger.cluster_queues)
+    read: set[Partition] = {(Part.SOURCE, kind) for kind in kinds}
+    read |= {(Part.QUEUE, name) for name in (*queues, "")}
+    read |= {(part, "") for part in (Part.QUOTA, Part.POLICY, Part.OWNERS)}
+    read |= {(Part.TARGETS, namespace) for namespace in _target_namespaces(snapshot, trigger, key)}
+    if Kind.NODES in kinds:
+        read.add((Part.NODES, ""))
+    if Kind.PODS in kinds:
+        own = queues if every_queue else trigger.cluster_queues
+        read |= {(Part.PODS, namespace) for namespace in _pod_namespaces(snapshot, own)}
+    return frozenset(read)
+
+
+def relatives(snapshot: Snapshot, names: Iterable[str]) -> frozenset[str]:
+    """Give the ClusterQueues that share quota with those named, themselves included."""
+    wanted = frozenset(names)
+    roots = {name: _root(snapshot, name) for name in snapshot.cluster_queues}
+    shared = {roots[name] for name in wanted if name in roots} - {None}
+    return wanted | {name for name, root in roots.items() if root in shared}
+
+
+def _root(snapshot: Snapshot, cluster_queue: str) -> str | None:
+    cohort = snapshot.cluster_queues[cluster_queue].cohort
+    seen: set[str] = set()
+    while cohort is not None and cohort not in seen:
+        seen.add(cohort)
+        above = snapshot.cohorts[cohort].parent if cohort in snapshot.cohorts else None
+        if above is None:
+            return cohort
+        cohort = above
+    # A cycle of cohorts has no root: its smallest name stands for it.
+    return min(seen, default=None)
+
+
+def _target_namespaces(snapshot: Snapshot, trigger: QueueTrigger, key: Name) -> Iterator[str]:
+    yield key[0]
+    if trigger.pool is None:
+        return
+    for one in snapshot.scaled_objects.values():
+        if claim_of(one, trigger.pool) is not None:
+            yield one.namespace
+
+
+def _pod_namespaces(snapshot: Snapshot, cluster_queues: Iterable[str]) -> Iterator[str]:
+    names = frozenset(cluster_queues)
+    for link in snapshot.local_queues.values():
+        if link.cluster_queue in names:
+            yield link.namespace
+    yield from {one.namespace for one in _workloads(snapshot, names)}
+
+
+def _workloads(snapshot: Snapshot, cluster_queues: Iterable[str]) -> Iterator[Workload]:
+    """Give the admitted Workloads of the ClusterQueues: the ones that have pods."""
+    for name in cluster_queues:
+        for group, members in snapshot.queues.get(name, EMPTY_QUEUE).groups.items():
+            if group.standing is WorkloadClass.RUNNING:
+                yield from members
