@@ -21,6 +21,9 @@ from scaler.view import Shown, shown
 
 JSON = "application/json; charset=utf-8"
 
+STOP_POLL_SECONDS = 0.05
+"""How long a stop may wait for the accepting thread to notice."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
