@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import structlog
 
@@ -29,6 +30,14 @@ class Refresh:
     answers: Mapping[QueryKey, QueryAnswer] = field(default_factory=dict)
 
 
+class Askable(Protocol):
+    """What answers expressions: a connection, or samples at hand."""
+
+    def query(self, expression: str, *, at: Instant, timeout: float | None = None) -> Answer:
+        """Evaluate an expression at an instant, or raise QueryFailedError."""
+        ...
+
+
 class PrometheusSource:
     """Ask one Prometheus; used by one thread at a time."""
 
@@ -49,12 +58,15 @@ class PrometheusSource:
         Never raises. All of it is evaluated at one instant, by this side's clock.
         """
         at = round(self._clock(), 3)
-        keys = tuple(dict.fromkeys(usage))
+        keys = tuple(usage)
         try:
-            asking = _Asking(connection=self._connected(settings), at=at)
-            return Refresh(
-                usage={key: _usage(asking, key=key, safety=safety) for key in keys},
-                answers={key: _answer(asking, key=key, template=queries[key]) for key in queries},
+            return ask_all(
+                self._connected(settings),
+                settings=settings,
+                usage=keys,
+                queries=queries,
+                safety=safety,
+                at=at,
             )
         except Exception as error:
             log.exception("the refresh failed")
@@ -73,13 +85,30 @@ class PrometheusSource:
         return self._connection
 
 
+def ask_all(
+    server: Askable,
+    *,
+    settings: PrometheusSettings,
+    usage: Iterable[UsageKey],
+    queries: Mapping[QueryKey, str],
+    safety: Safety = _UNSPECIFIED,
+    at: Instant,
+) -> Refresh:
+    """Ask whatever can answer for everything at one instant."""
+    asking = _Asking(server, settings=settings, at=at)
+    return Refresh(
+        usage={key: _usage(asking, key=key, safety=safety) for key in dict.fromkeys(usage)},
+        answers={key: _answer(asking, key=key, template=queries[key]) for key in queries},
+    )
+
+
 class _Asking:
     """One refresh: each expression is asked once, and a server that is gone only once too."""
 
-    def __init__(self, *, connection: Connection, at: Instant) -> None:
-        self.settings = connection.settings
+    def __init__(self, server: Askable, *, settings: PrometheusSettings, at: Instant) -> None:
+        self.settings = settings
         self.at = at
-        self._connection = connection
+        self._server = server
         self._gone: UnreachableError | None = None
         self._answers: dict[str, Answer | QueryFailedError] = {}
 
@@ -100,7 +129,7 @@ class _Asking:
         if self._gone is not None:
             return self._gone
         try:
-            return self._connection.query(expression, at=self.at)
+            return self._server.query(expression, at=self.at)
         except TimedOutError as error:
             self._gone = self._probe(error)
             return error
@@ -114,7 +143,7 @@ class _Asking:
         """Tell a heavy query from a hung server, whose time-outs would add up."""
         try:
             limit = min(_PROBE_TIMEOUT, self.settings.timeout)
-            self._connection.query(_PROBE, at=self.at, timeout=limit)
+            self._server.query(_PROBE, at=self.at, timeout=limit)
         except QueryFailedError:
             return UnreachableError(str(late))
         return None
