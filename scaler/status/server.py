@@ -78,7 +78,7 @@ class StatusServer:
         }
         self._cancel = store.listen(self._published)
         self._http = _listen(address, routes)
-        self._thread = threading.Thread(target=self._http.serve_forever, name="status", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="status", daemon=True)
 
     @property
     def port(self) -> int:
@@ -99,6 +99,9 @@ class StatusServer:
         if self._thread.is_alive():
             self._http.shutdown()
         self._http.server_close()
+
+    def _serve(self) -> None:
+        self._http.serve_forever(poll_interval=STOP_POLL_SECONDS)
 
     def _published(self, state: State, _changed: object) -> None:
         self._seen |= settled(state.snapshot)

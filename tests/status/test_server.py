@@ -35,6 +35,7 @@ from scaler.telemetry import Telemetry
 from tests.builders import NOW
 
 ALIVE = {kind: SourceState(synced=True, last_alive=NOW - 7) for kind in Kind}
+OK = {"code": "OK", "isActive": True, "getMetricSpec": "OK"}
 KEY = UsageKey(window_seconds=1800.0, busy_from_percent=1.0)
 
 
