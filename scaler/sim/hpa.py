@@ -56,7 +56,7 @@ class Autoscaler:
         if metric.usage is None:
             return None
         ratio = metric.usage / (metric.target * present) if present else math.inf
-        if abs(ratio - 1) <= self.tolerance("scaleUp" if ratio > 1 else "scaleDown"):
+        if 1 - self.tolerance("scaleDown") <= ratio <= 1 + self.tolerance("scaleUp"):
             return present
         return math.ceil(metric.usage / metric.target)
 
