@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+MAX_PORT = 65535
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
@@ -19,9 +21,10 @@ class Address:
             ValueError: a sentence that says what is allowed.
         """
         host, colon, port = text.rpartition(":")
-        if not colon or not port.isdecimal() or int(port) > 65535:
+        if not colon or not port.isdecimal() or int(port) > MAX_PORT:
             raise ValueError(f"{text!r} is no address; HOST:PORT with a port of 0-65535 is allowed")
-        return cls(host=host.strip("[]") or "0.0.0.0", port=int(port))  # noqa: S104 - a service in a pod listens on all of the pod's interfaces
+        every = "0.0.0.0"  # noqa: S104 - in a pod the service is reached from outside
+        return cls(host=host.strip("[]") or every, port=int(port))
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"

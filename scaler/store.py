@@ -1,7 +1,7 @@
 """The one object that threads share: what was decided last, and who wants to know.
 
-Sources and the observer run in threads, RPCs in an event loop, the status port in threads of its own.
-They meet here and nowhere else.
+Sources and the observer run in threads, RPCs in an event loop, the status port in threads of its
+own. They meet here and nowhere else.
 """
 
 import threading
@@ -73,7 +73,7 @@ class Store:
         return state
 
     def ask(self, ref: TriggerRef, *, now: Instant) -> Decision | None:
-        """Give the cached Decision, None before there is one, and remember that it was asked for."""
+        """Give the cached Decision, None before there is one, and note that it was asked for."""
         with self._lock:
             self._asked[ref] = now
             self._asked.move_to_end(ref)
