@@ -1,0 +1,110 @@
+"""People hear when HOLD begins and when it ends, and of nothing that passes by itself."""
+
+from dataclasses import dataclass, field
+
+from scaler.core.decision import Decision, Status
+from scaler.core.policy import Policy
+from scaler.core.reasons import Reason
+from scaler.core.trigger import TriggerRef
+from scaler.observer.announce import SETTLED_SECONDS, Announcement, Announcer
+from scaler.policyfile import PolicyState
+from scaler.store import Store
+from tests.builders import NOW, make_scaled_object, make_snapshot
+
+REF = TriggerRef.of(namespace="ml", name="so", metadata={"signal": "queue"})
+
+
+@dataclass(slots=True)
+class Written:
+    """Keep what was announced."""
+
+    announcements: list[Announcement] = field(default_factory=list)
+
+    def write(self, announcement: Announcement) -> None:
+        """Keep one."""
+        self.announcements.append(announcement)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Give the reasons in order."""
+        return [announcement.reason for announcement in self.announcements]
+
+
+class Stage:
+    """An announcer that looks when told to."""
+
+    def __init__(self) -> None:
+        self.written = Written()
+        self.store = Store(policy=PolicyState(policy=Policy()), at=NOW)
+        self.now = NOW
+        self.announcer = Announcer(
+            store=self.store, writer=self.written, clock=lambda: self.now, pace=0.0
+        )
+
+    def see(self, reason: Reason, *, after: float = 0.0, known: bool = True) -> list[str]:
+        """Publish a Decision with that reason, look, and give all that was announced."""
+        self.now += after
+        hold = reason in (Reason.NOT_SYNCED, Reason.PROMETHEUS_FAILED)
+        decision = Decision(
+            namespace="ml",
+            name="so",
+            metric="kueue-queue",
+            status=Status.HOLD if hold else Status.OK,
+            active=None if hold else True,
+            value=None if hold else 1,
+            reason=reason,
+            detail="as the test says",
+            at=self.now,
+        )
+        self.store.publish(
+            snapshot=make_snapshot(scaled_objects=[make_scaled_object()] if known else []),
+            policy=self.store.latest().policy,
+            decisions={REF: decision},
+            changed=frozenset({REF}),
+        )
+        self.announcer.look(now=self.now)
+        return self.written.reasons
+
+
+def test_a_hold_is_told_once_it_has_lasted_and_once_it_ends() -> None:
+    """KEDA shows it as healthy; the Event is how a team sees it with kubectl describe."""
+    stage = Stage()
+    assert stage.see(Reason.PROMETHEUS_FAILED) == []
+    assert stage.see(Reason.PROMETHEUS_FAILED, after=SETTLED_SECONDS) == ["Hold"]
+    assert stage.see(Reason.PROMETHEUS_FAILED, after=300) == ["Hold"]
+    assert stage.see(Reason.DEMAND, after=1) == ["Hold", "HoldEnded"]
+    began, ended = stage.written.announcements
+    assert began.warning
+    assert not ended.warning
+    assert "PrometheusFailed" in began.message
+
+
+def test_a_start_or_a_reconnect_is_no_news() -> None:
+    """Else every restart would write an Event for every ScaledObject."""
+    stage = Stage()
+    stage.see(Reason.NOT_SYNCED)
+    stage.see(Reason.DEMAND, after=SETTLED_SECONDS - 1)
+    assert stage.see(Reason.DEMAND, after=60) == []
+
+
+def test_another_cause_of_the_same_hold_is_no_second_event() -> None:
+    """The Event says that it holds; the causes follow in metrics and on the page."""
+    stage = Stage()
+    stage.see(Reason.NOT_SYNCED)
+    stage.see(Reason.NOT_SYNCED, after=SETTLED_SECONDS)
+    assert stage.see(Reason.PROMETHEUS_FAILED, after=SETTLED_SECONDS) == ["Hold"]
+
+
+def test_a_change_that_the_hpa_would_swallow_is_told() -> None:
+    """Nothing else would say why a pool of twenty does not become one of twenty-one."""
+    stage = Stage()
+    stage.see(Reason.SWALLOWED)
+    assert stage.see(Reason.SWALLOWED, after=SETTLED_SECONDS) == ["Swallowed"]
+    assert stage.see(Reason.DEMAND, after=60) == ["Swallowed"]
+
+
+def test_a_trigger_without_a_scaled_object_is_told_nobody() -> None:
+    """There is no object to write the Event on."""
+    stage = Stage()
+    stage.see(Reason.NOT_SYNCED, known=False)
+    assert stage.see(Reason.NOT_SYNCED, after=60, known=False) == []
