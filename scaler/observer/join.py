@@ -5,6 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Generic, TypeVar, cast
 
+from scaler.core.memo import Memo
 from scaler.core.model import (
     AdmissionCheck,
     ClusterQueue,
@@ -126,6 +127,8 @@ class Joiner:
         self._skipped: Table[Kind, int] = Table()
         self._usage = UsageRead(usage={}, answers={})
         self._touched: set[Partition] = set()
+        # Shared by all Snapshots: what was derived from parts that did not change stays good.
+        self._memo = Memo()
 
     def apply(self, change: Change) -> None:
         """Take one change."""
@@ -177,6 +180,7 @@ class Joiner:
                 answers=self._usage.answers,
                 skipped=self._skipped.rows,
                 bundle=self._bundle,
+                memo=self._memo,
             ),
             touched,
         )

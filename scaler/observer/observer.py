@@ -3,6 +3,7 @@
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from queue import Empty
 from time import monotonic
 from typing import Protocol
@@ -11,10 +12,12 @@ import structlog
 
 from scaler.core.decide import decide
 from scaler.core.decision import Decision, Status
+from scaler.core.idle_starts import idle_starts
 from scaler.core.model import Instant, Name, ScaledObject
 from scaler.core.reasons import Reason
 from scaler.core.snapshot import Part, Partition, Snapshot
 from scaler.core.trigger import TriggerRef
+from scaler.core.usage import IdleStart
 from scaler.observer.changes import Change, Inbox, Wake
 from scaler.observer.join import Joiner
 from scaler.policyfile import PolicyState
@@ -61,6 +64,7 @@ class Observer:
         self._policy = store.latest().policy
         self._decisions: dict[TriggerRef, Decision] = {}
         self._readers: defaultdict[Partition, set[TriggerRef]] = defaultdict(set)
+        self._idle_starts: tuple[IdleStart, ...] | None = None
         self._scaled_objects: Mapping[Name, ScaledObject] = {}
         self._own: frozenset[TriggerRef] = frozenset()
         self._stopping = threading.Event()
@@ -124,6 +128,7 @@ class Observer:
         now = self._clock()
         snapshot, changed_parts = self._joiner.snapshot(at=now)
         touched |= changed_parts
+        snapshot = self._with_idle_starts(snapshot, touched)
         refs = self._refs(snapshot, now)
         for gone in self._decisions.keys() - refs:
             self._forget(gone)
@@ -135,6 +140,12 @@ class Observer:
             decisions=dict(self._decisions),
             changed=frozenset(changed),
         )
+
+    def _with_idle_starts(self, snapshot: Snapshot, touched: set[Partition]) -> Snapshot:
+        """Add the fleet's idle starts: the mass-idle brake looks at all workloads at once."""
+        if touched & {(Part.USAGE, ""), (Part.POLICY, "")}:
+            self._idle_starts = idle_starts(snapshot=snapshot, policy=self._policy.policy)
+        return replace(snapshot, idle_starts=self._idle_starts)
 
     def _refs(self, snapshot: Snapshot, now: Instant) -> set[TriggerRef]:
         if snapshot.scaled_objects is not self._scaled_objects:
