@@ -48,7 +48,7 @@ class Memo:
         """Give the equal value that was kept before, so that it is the same part again."""
         kept = self._kept.get(key)
         if kept is not None and kept[1] == value:
-            return cast("T", kept[1])
+            return kept[1]
         self._kept[key] = ((), value)
         return value
 

@@ -1,0 +1,155 @@
+"""Turn waiting and unplaced Workloads into Needs: pods by podset, and the flavors for them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from scaler.core.asks import Ask, flavor_order
+from scaler.core.model import Instant, Workload
+from scaler.core.need import Need, PodNeed
+from scaler.core.placed import Placed, assigned_flavor
+from scaler.core.quota import COUNTED, Grant, QueueGrants
+from scaler.core.reasons import WorkloadClass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which part of a ClusterQueue's demand is asked for."""
+
+    cluster_queue: str
+    resource: str
+    """Tells a podset's flavor where its resources are in several groups."""
+    flavor: str | None
+    """Only pods that this flavor would take; None = all."""
+    quota_follows_nodes: bool = False
+    """D and J need nodes whether quota is free or not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """Needs in Kueue's order, and what could not be put into them."""
+
+    needs: tuple[Need, ...] = ()
+    dra_pods: int = 0
+    """Pods left out because they ask for devices by DRA claims only."""
+
+
+def needs_of_waiting(queue: QueueGrants, selection: Selection) -> Needs:
+    """Give the Needs of a ClusterQueue's waiting Workloads; class B with quota or without."""
+    needs: list[Need] = []
+    dra = 0
+    for batch, asks, grants in zip(queue.lineup.waiting, queue.asks, queue.grants, strict=True):
+        if batch.workload_class not in COUNTED:
+            continue
+        members = batch.members
+        if not _without_quota(batch.workload_class, asks, selection):
+            members = members[: len(grants)]
+        pods_of = _PodsOf(asks, selection)
+        for index, workload in enumerate(members):
+            pods, left_out = pods_of(grants[index] if index < len(grants) else None)
+            dra += left_out
+            if pods:
+                needs.append(_need(workload, batch.workload_class, pods, selection))
+    return Needs(needs=_in_order(needs), dra_pods=dra)
+
+
+def needs_of_placed(placed: Iterable[Placed], selection: Selection) -> Needs:
+    """Give the Needs of admitted Workloads whose pods have no place."""
+    needs: list[Need] = []
+    dra = 0
+    for one in placed:
+        pods: list[PodNeed] = []
+        for part in one.unplaced:
+            flavor = assigned_flavor(part.flavors, selection.resource)
+            if selection.flavor not in (None, flavor):
+                continue
+            if part.pod_set.shape.dra_only:
+                dra += part.count
+                continue
+            pods.append(
+                PodNeed(
+                    pod_set=part.pod_set.name,
+                    shape=part.pod_set.shape,
+                    count=part.count,
+                    topology=part.pod_set.topology,
+                    flavors=() if flavor is None else (flavor,),
+                )
+            )
+        if pods:
+            needs.append(_need(one.workload, one.workload_class, tuple(pods), selection))
+    return Needs(needs=_in_order(needs), dra_pods=dra)
+
+
+def _without_quota(
+    workload_class: WorkloadClass, asks: tuple[Ask, ...], selection: Selection
+) -> bool:
+    """Say whether those that the simulation did not admit count as well."""
+    if workload_class is WorkloadClass.NOT_EVALUATED and not _has_flavors(asks):
+        return False
+    return selection.quota_follows_nodes or workload_class is WorkloadClass.TOPOLOGY
+
+
+def _has_flavors(asks: tuple[Ask, ...]) -> bool:
+    return all(group.flavors for ask in asks if ask.count for group in ask.groups)
+
+
+class _PodsOf:
+    """Make a batch's PodNeeds, once for each way in which its members are granted."""
+
+    def __init__(self, asks: tuple[Ask, ...], selection: Selection) -> None:
+        self._asks = asks
+        self._selection = selection
+        self._made: dict[int, tuple[tuple[PodNeed, ...], int]] = {}
+
+    def __call__(self, grant: Grant | None) -> tuple[tuple[PodNeed, ...], int]:
+        """Give the PodNeeds and the pods left out; equal grants of a batch are one object."""
+        made = self._made.get(id(grant))
+        if made is None:
+            rows = tuple(self._rows(grant))
+            made = (
+                tuple(one for one in rows if not one.shape.dra_only),
+                sum(one.count for one in rows if one.shape.dra_only),
+            )
+            self._made[id(grant)] = made
+        return made
+
+    def _rows(self, grant: Grant | None) -> Iterator[PodNeed]:
+        for index, ask in enumerate(self._asks):
+            flavors = flavor_order(ask, self._selection.resource)
+            count = ask.count
+            if grant is not None:
+                count = grant[index].count
+                chosen = assigned_flavor(grant[index].flavors, self._selection.resource)
+                if chosen is not None:
+                    flavors = (chosen, *(one for one in flavors if one != chosen))
+            if count > 0 and self._selection.flavor in (None, *flavors[:1]):
+                yield PodNeed(
+                    pod_set=ask.pod_set.name,
+                    shape=ask.pod_set.shape,
+                    count=count,
+                    topology=ask.pod_set.topology,
+                    flavors=flavors,
+                )
+
+
+def _need(
+    workload: Workload,
+    workload_class: WorkloadClass,
+    pods: tuple[PodNeed, ...],
+    selection: Selection,
+) -> Need:
+    return Need(
+        workload=workload,
+        workload_class=workload_class,
+        cluster_queue=selection.cluster_queue,
+        pods=pods,
+        since=workload.waiting_since,
+    )
+
+
+def _in_order(needs: list[Need]) -> tuple[Need, ...]:
+    return tuple(sorted(needs, key=_queue_order))
+
+
+def _queue_order(need: Need) -> tuple[int, Instant, str]:
+    workload = need.workload
+    return (-workload.priority, workload.queued_at, workload.uid)
