@@ -65,18 +65,27 @@ class NodePools:
     def step(self) -> None:
         """Order and remove machines, and move each booting one on."""
         for document in self._objects.all(MACHINE_SETS):
-            machines = self._machines.setdefault(name_of(document), [])
+            machines = self._machines.get(name_of(document))
+            if machines is None:
+                machines = self._machines[name_of(document)] = self._known(document)
             self._fit(document, machines)
             ready = sum([self._boot_on(document, machine) for machine in machines])
             self._report(document, present=len(machines), ready=ready)
         self._drop_orphans()
 
+    def _known(self, document: Document) -> list[_Machine]:
+        """Take the machines that a new MachineSet's status tells of as long booted."""
+        present = document.get("status", {}).get("replicas", 0)
+        return [self._machine(document, ordered=0.0) for _ in range(present)]
+
+    def _machine(self, document: Document, *, ordered: Instant) -> _Machine:
+        self._ordered += 1
+        return _Machine(name=f"{document['metadata']['name']}-{self._ordered}", ordered=ordered)
+
     def _fit(self, document: Document, machines: list[_Machine]) -> None:
         wanted = document["spec"]["replicas"]
         while len(machines) < wanted:
-            self._ordered += 1
-            name = f"{document['metadata']['name']}-{self._ordered}"
-            machines.append(_Machine(name=name, ordered=self._clock.now()))
+            machines.append(self._machine(document, ordered=self._clock.now()))
         while len(machines) > wanted:
             victim = machines.pop(self._random.randrange(len(machines)))
             if self._objects.get(Kind.NODES, ("", victim.name)) is not None:

@@ -47,7 +47,12 @@ def finished(pod: Document) -> bool:
 
 def owned(pods: Iterable[Document], uid: str) -> list[Document]:
     """Give the pods that an object controls."""
-    return [p for p in pods if any(o["uid"] == uid for o in p["metadata"]["ownerReferences"])]
+    return [pod for pod in pods if uid in {o["uid"] for o in _owners(pod)}]
+
+
+def _owners(pod: Document) -> list[Document]:
+    owners: list[Document] = pod["metadata"].get("ownerReferences", [])
+    return owners
 
 
 def owner_reference(document: Document) -> Document:
