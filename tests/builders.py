@@ -43,7 +43,7 @@ from scaler.core.model import (
     Workload,
 )
 from scaler.core.reasons import WorkloadClass
-from scaler.core.snapshot import GroupKey, QueuePartition, Snapshot
+from scaler.core.snapshot import GroupKey, QueuePartition, Snapshot, is_plain
 from scaler.core.usage import QueryAnswer, QueryKey, Usage
 
 GPU = "nvidia.com/gpu"
@@ -588,7 +588,8 @@ _Groups = dict[GroupKey, tuple[Workload, ...]]
 def _grouped(workloads: Iterable[Workload]) -> _Groups:
     groups: defaultdict[GroupKey, list[Workload]] = defaultdict(list)
     for one in workloads:
-        groups[GroupKey(standing=one.standing, pod_sets=one.pod_sets)].append(one)
+        key = GroupKey(standing=one.standing, pod_sets=one.pod_sets, plain=is_plain(one))
+        groups[key].append(one)
     return {
         key: tuple(sorted(members, key=lambda one: (-one.priority, one.queued_at, one.uid)))
         for key, members in groups.items()

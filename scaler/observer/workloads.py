@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from scaler.core.model import Instant, LocalQueue, Name, PodSet, Workload
+from scaler.core.model import Instant, LocalQueue, Name, Workload
 from scaler.core.reasons import WorkloadClass
-from scaler.core.snapshot import GroupKey, Part, Partition, QueuePartition
+from scaler.core.snapshot import GroupKey, Part, Partition, QueuePartition, is_plain
 from scaler.observer.sharded import Sharded, ShardedMapping
 
 Bucket: TypeAlias = str | None
@@ -36,7 +36,7 @@ class WorkloadIndex:
         self._frozen: dict[Bucket, dict[GroupKey, tuple[Workload, ...]]] = {}
         self._partitions: dict[str, QueuePartition] = {}
         self._dirty: set[Place] = set()
-        self._keys: dict[tuple[WorkloadClass, int], GroupKey] = {}
+        self._keys: dict[tuple[WorkloadClass, int, bool], GroupKey] = {}
         self._routes: dict[Name, str] = {}
         self._waiting: dict[Name, set[Name]] = {}
 
@@ -103,7 +103,7 @@ class WorkloadIndex:
                 frozen[key] = tuple(members)
             else:
                 frozen.pop(key, None)
-                self._keys.pop((key.standing, id(key.pod_sets)), None)
+                self._keys.pop((key.standing, id(key.pod_sets), key.plain), None)
             touched.add((Part.QUEUE, bucket or ""))
         for bucket in {bucket for bucket, _ in self._dirty}:
             self._publish(bucket)
@@ -146,7 +146,7 @@ class WorkloadIndex:
             bucket = self._routes.get(queue)
         else:
             bucket = workload.admission.cluster_queue
-        place = (bucket, self._key(workload.standing, workload.pod_sets))
+        place = (bucket, self._key(workload))
         self._groups.setdefault(bucket, {})
         self._places[workload.key] = place
         self._dirty.add(place)
@@ -162,15 +162,16 @@ class WorkloadIndex:
             group.extend(workloads)
             group.sort(key=queue_order)
 
-    def _key(self, standing: WorkloadClass, pod_sets: tuple[PodSet, ...]) -> GroupKey:
+    def _key(self, workload: Workload) -> GroupKey:
         """Find the group's key by identity: decoding shares equal podsets, hashing them is slow.
 
         The key keeps its podsets alive, so their identity can't be reused by others.
         """
-        key = self._keys.get((standing, id(pod_sets)))
+        pod_sets, plain = workload.pod_sets, is_plain(workload)
+        key = self._keys.get((workload.standing, id(pod_sets), plain))
         if key is None:
-            key = GroupKey(standing=standing, pod_sets=pod_sets)
-            self._keys[(standing, id(pod_sets))] = key
+            key = GroupKey(standing=workload.standing, pod_sets=pod_sets, plain=plain)
+            self._keys[(workload.standing, id(pod_sets), plain)] = key
         return key
 
     def _disown(self, uid: str, key: Name) -> None:
