@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
-UNLIMITED = 1 << 62
-"""Stands for an amount that nobody named: no sum of real requests comes near it."""
+UNLIMITED = 1 << 96
+"""Stands for an amount that nobody named: no sum of requests, each of them an int64, comes near it."""
 
 Free: TypeAlias = tuple[int, ...]
 """What is left on a node, by place of the resource."""
