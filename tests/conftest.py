@@ -6,6 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
+from hypothesis import settings
+
+settings.register_profile("house", deadline=None)  # nothing is timed: machines are shared
+settings.load_profile("house")
 
 
 @pytest.fixture(autouse=True)

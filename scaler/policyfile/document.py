@@ -96,7 +96,8 @@ def _syntax(error: yaml.MarkedYAMLError) -> Problem:
     """Name the place, and never quote the line: it may hold a secret."""
     mark = error.problem_mark or error.context_mark
     where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "(document)"
-    return Problem(path=where, value="", allowed=f"it is not YAML: {error.problem or 'unreadable'}")
+    said = re.sub(r"'[^'<]{2,}'", "there", error.problem or "it can't be read")
+    return Problem(path=where, value="", allowed=f"it is not YAML: {said}")
 
 
 def _number(text: str, *, whole: bool) -> Scalar:
