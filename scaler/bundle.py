@@ -4,7 +4,7 @@ Layout: `now`, `policy.yaml`, `trigger.yaml`, `objects/PLURAL.yaml` (or .yml, .j
 A kind without a file is a source that did not sync; without `samples.om` Prometheus is down.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,14 +18,14 @@ from scaler.core.policy import Policy
 from scaler.core.quantity import instant
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import Problem, TriggerRef
-from scaler.core.usage import QueryAnswer, QueryKey, Usage, UsageKey
 from scaler.core.wanted import wanted
 from scaler.kube.decode import decode
 from scaler.observer.changes import Changed, Listed, SourceChanged, UsageRead
 from scaler.observer.join import Joiner
 from scaler.observer.observer import refs_of
 from scaler.policyfile import parse_policy
-from scaler.sim.prometheus import read_usage
+from scaler.sim.openmetrics import OpenMetricsError, read_samples
+from scaler.sim.readings import read_usage
 
 ENDINGS = (".yaml", ".yml", ".json")
 
@@ -232,33 +232,13 @@ def _join(
     before, _ = joiner.snapshot(at=at)
     every = {*refs, *refs_of(before)}
     want = wanted(snapshot=before, refs=every, policy=policy, now=at)
-    samples = reading.text("samples.om")
-    if samples is None:
-        read = _down(want.usage, want.queries, at)
-    else:
-        try:
-            read = read_usage(
-                samples,
-                settings=policy.prometheus,
-                safety=policy.safety,
-                usage=want.usage,
-                queries=want.queries,
-                at=at,
-            )
-        except ValueError as error:
-            reading.refuse("samples.om", error, "OpenMetrics text with timestamps is")
-            raise BadBundle(reading.problems) from error
-    joiner.apply(read)
+    text = reading.text("samples.om")
+    try:
+        samples = None if text is None else read_samples(text)
+    except OpenMetricsError as error:
+        reading.refuse("samples.om", error, "OpenMetrics text with timestamps is")
+        raise BadBundle(reading.problems) from error
+    read = read_usage(samples, policy=policy, usage=want.usage, queries=want.queries, at=at)
+    joiner.apply(UsageRead(usage=read.usage, answers=read.answers))
     snapshot, _ = joiner.snapshot(at=at)
     return Bundle(at=at, policy=policy, refs=refs, snapshot=snapshot)
-
-
-def _down(usage: Iterable[UsageKey], queries: Mapping[QueryKey, str], at: Instant) -> UsageRead:
-    problem = "Prometheus is down: samples.om is not in the bundle"
-    return UsageRead(
-        usage={key: Usage(key=key, at=at, problem=problem) for key in usage},
-        answers={
-            key: QueryAnswer(at=at, on=None, problem=problem, expression=expression)
-            for key, expression in queries.items()
-        },
-    )

@@ -1,4 +1,7 @@
-"""The command line: one subcommand a job; exit codes 0 done, 2 bad input, 3 HOLD, 1 a failed demo."""
+"""The command line, one subcommand a job.
+
+Exit codes: 0 done, 1 a demo that failed, 2 bad input, 3 HOLD.
+"""
 
 import argparse
 import os
@@ -19,7 +22,9 @@ def parser() -> argparse.ArgumentParser:
         epilog="example: kueue-gpu-scaler demo",
     )
     root.add_argument("--version", action="version", version=f"%(prog)s {scaler.__version__}")
-    commands = root.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
+    commands = root.add_subparsers(
+        title="commands", dest="command", required=True, metavar="COMMAND"
+    )
     for command in (serve, demo, explain, check, capture):
         command.add_parser(commands)
     return root

@@ -1,24 +1,21 @@
 """`explain`: the decision for a trigger, with reason and evidence."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 import msgspec
 
 from scaler.bundle import BadBundle, load
+from scaler.commands.arguments import Commands, add_cluster_arguments, refuse
 from scaler.core.decision import Decision, Status
 from scaler.view import lines, shown
-
-if TYPE_CHECKING:
-    from scaler.commands import Commands
 
 OK, BAD_INPUT, HOLD = 0, 2, 3
 
 
-def add_parser(commands: "Commands") -> None:
+def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "explain",
@@ -44,7 +41,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     if (args.bundle is None) == (args.scaled_object is None):
         return refuse("explain takes either NAMESPACE/NAME or --bundle DIR")
     if args.bundle is None:
-        return _live(args, out)
+        return refuse("explain from a cluster is not there yet; give --bundle DIR")
     if not args.bundle.is_dir():
         return refuse(f"{args.bundle} is no folder; a bundle is")
     try:

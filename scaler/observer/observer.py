@@ -122,6 +122,10 @@ class Observer:
         if state is None:
             return set()
         self._policy = state
+        if state.problems:
+            log.error("policy refused", problems=[str(problem) for problem in state.problems])
+        else:
+            log.info("policy loaded", path=str(state.path))
         return {(Part.POLICY, "")}
 
     def _turn(self, touched: set[Partition], *, every: bool) -> None:

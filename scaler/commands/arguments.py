@@ -1,0 +1,38 @@
+"""What several commands take, and how they refuse."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, TypeAlias
+
+from scaler.settings import Address
+
+if TYPE_CHECKING:
+    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
+else:
+    Commands = object
+
+BAD_INPUT = 2
+
+
+def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the way to a cluster."""
+    parser.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        help="default: $KUBECONFIG, the pod's service account, ~/.kube/config",
+    )
+    parser.add_argument("--context", metavar="NAME", help="default: the kubeconfig's current one")
+
+
+def address(text: str) -> Address:
+    """Read a HOST:PORT argument."""
+    try:
+        return Address.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def refuse(message: str) -> int:
+    """Say on standard error what is wrong, and give the exit code of bad input."""
+    sys.stderr.write(f"kueue-gpu-scaler: {message}\n")
+    return BAD_INPUT

@@ -1,0 +1,76 @@
+"""`serve`: the gRPC service for KEDA and the HTTP status port."""
+
+import argparse
+import asyncio
+from pathlib import Path
+from typing import TextIO
+
+from scaler import log
+from scaler.app import run as serve
+from scaler.commands.arguments import Commands, add_cluster_arguments, address, refuse
+from scaler.kube.credentials import NoClusterError
+from scaler.policyfile import PolicyError
+from scaler.settings import Address, Settings
+
+POLICY = Path("/etc/kueue-gpu-scaler/policy.yaml")
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "serve",
+        help="serve KEDA over gRPC, and people over HTTP",
+        description="Serve KEDA over gRPC; show metrics, health, decisions and a page over HTTP.",
+        epilog="example: kueue-gpu-scaler serve --policy policy.yaml --kubeconfig ~/.kube/config",
+    )
+    parser.add_argument(
+        "--policy", type=Path, default=POLICY, metavar="FILE", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--grpc",
+        type=address,
+        default=address(":6000"),
+        metavar="HOST:PORT",
+        help="where KEDA asks; default: %(default)s",
+    )
+    parser.add_argument(
+        "--status",
+        type=address,
+        default=address(":8080"),
+        metavar="HOST:PORT",
+        help="metrics, health, decisions, page; default: %(default)s",
+    )
+    parser.add_argument(
+        "--drain",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="how long to answer on, not ready, after the signal to stop; default: %(default)s",
+    )
+    parser.add_argument("--verbose", action="store_true", help="log debug messages")
+    add_cluster_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, out: TextIO) -> int:
+    """Serve until stopped; exit 2 with one sentence where it can't start."""
+    log.configure(verbose=args.verbose)
+    settings = Settings(
+        policy=args.policy,
+        grpc=args.grpc,
+        status=args.status,
+        kubeconfig=args.kubeconfig,
+        context=args.context,
+        drain_seconds=args.drain,
+    )
+
+    def started(grpc: Address, status: Address) -> None:
+        print(f"serving gRPC on {grpc}, status on http://{status}/", file=out, flush=True)
+
+    try:
+        asyncio.run(serve(settings, started))
+    except PolicyError as error:
+        return refuse(f"{args.policy} is no good policy:\n{error}")
+    except (NoClusterError, OSError) as error:
+        return refuse(str(error))
+    return 0

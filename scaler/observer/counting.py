@@ -1,0 +1,78 @@
+"""Count and log what passes by: source errors, skipped objects, changed decisions."""
+
+from collections.abc import Mapping, Sequence
+
+import structlog
+
+from scaler.core.decision import Decision
+from scaler.core.model import Kind, SourceState
+from scaler.core.trigger import TriggerRef
+from scaler.core.usage import QueryAnswer, QueryKey, Usage, UsageKey
+from scaler.observer.changes import Inbox, Record
+from scaler.store import State
+from scaler.telemetry import Telemetry
+
+log = structlog.get_logger(__name__)
+
+
+class CountingInbox(Inbox):
+    """An inbox that counts errors on the way; called from the sources' threads."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        super().__init__()
+        self._telemetry = telemetry
+
+    def listed(self, kind: Kind, records: Sequence[Record], skipped: int) -> None:
+        """Take a complete list, and count what could not be decoded."""
+        if skipped:
+            self._telemetry.skipped.labels(kind).inc(skipped)
+        super().listed(kind, records, skipped)
+
+    def state(self, kind: Kind, state: SourceState) -> None:
+        """Take a source's state, and count its problem."""
+        if state.problem is not None:
+            self._telemetry.errors.labels(kind).inc()
+        super().state(kind, state)
+
+    def usage(
+        self, usage: Mapping[UsageKey, Usage], answers: Mapping[QueryKey, QueryAnswer]
+    ) -> None:
+        """Take what Prometheus said, and count it once if something failed."""
+        problems = [read.problem for read in usage.values()]
+        problems += [read.problem for read in answers.values()]
+        if any(problems):
+            self._telemetry.errors.labels("prometheus").inc()
+        super().usage(usage, answers)
+
+
+class ChangeLog:
+    """Log and count each changed Decision; listens to the store, in the observer's thread."""
+
+    def __init__(self, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
+        self._would: set[TriggerRef] = set()
+
+    def __call__(self, state: State, changed: frozenset[TriggerRef]) -> None:
+        """Look at one publication."""
+        self._would &= state.decisions.keys()
+        for ref in changed:
+            self._one(ref, state.decisions[ref])
+
+    def _one(self, ref: TriggerRef, decision: Decision) -> None:
+        self._telemetry.changes.labels(decision.reason).inc()
+        would = decision.idle is not None and decision.idle.would_be_idle
+        if would and ref not in self._would:
+            self._telemetry.would_have.labels(decision.namespace, decision.name).inc()
+        (self._would.add if would else self._would.discard)(ref)
+        log.info(
+            "decided",
+            namespace=decision.namespace,
+            scaled_object=decision.name,
+            metric=decision.metric,
+            status=decision.status,
+            active=decision.active,
+            value=decision.value,
+            size=decision.size,
+            reason=decision.reason,
+            detail=decision.detail,
+        )
