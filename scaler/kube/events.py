@@ -1,0 +1,145 @@
+"""Write Events on ScaledObjects: one for each subject, however many replicas tell of it."""
+
+import hashlib
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from scaler.core.model import Instant, ScaledObject
+from scaler.core.quantity import format_instant
+from scaler.kube.api import MERGE_PATCH, Api, ApiError, NoAnswerError
+
+_COMPONENT = "kueue-gpu-scaler"
+_LONGEST_MESSAGE = 1024
+"""The API server refuses longer ones."""
+_LONGEST_NAME = 253
+_EXISTS = 409
+
+_log = structlog.get_logger()
+
+
+class Told(Protocol):
+    """What there is to tell of a ScaledObject."""
+
+    @property
+    def scaled_object(self) -> ScaledObject:
+        """Give whom it is about."""
+        ...
+
+    @property
+    def warning(self) -> bool:
+        """Say whether it is more than news."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Give the Event's reason, in CamelCase."""
+        ...
+
+    @property
+    def message(self) -> str:
+        """Give the sentence."""
+        ...
+
+    @property
+    def subject(self) -> str:
+        """Give what all replicas call it: the same subject makes the same Event."""
+        ...
+
+    @property
+    def at(self) -> Instant:
+        """Give when it happened."""
+        ...
+
+
+class _Count(msgspec.Struct):
+    count: int | None = None
+
+
+class EventWriter:
+    """Creates Events, or counts those that are there; used by one thread.
+
+    Replicas see the same things happen and each counts what it saw, so the larger count is
+    written; after a restart counting goes on from what the Event says.
+    """
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._counts: dict[str, int] = {}
+        """By Event name, as last written or read."""
+        self._failing = False
+
+    def write(self, told: Told) -> None:
+        """Write one Event; a failure is logged once and never raised."""
+        try:
+            self._write(told)
+        except (ApiError, NoAnswerError) as error:
+            if not self._failing:
+                _log.warning("events can't be written", error=str(error), reason=told.reason)
+            self._failing = True
+        else:
+            self._failing = False
+
+    def _write(self, told: Told) -> None:
+        namespace, name = told.scaled_object.namespace, event_name(told)
+        path = f"/api/v1/namespaces/{namespace}/events"
+        try:
+            self._api.send("POST", path, body=msgspec.json.encode(_event(told, name)))
+        except ApiError as error:
+            if error.status != _EXISTS:
+                raise
+            self._patch(told, name, f"{path}/{name}")
+        else:
+            self._counts[name] = 1
+
+    def _patch(self, told: Told, name: str, path: str) -> None:
+        news: dict[str, object] = {
+            "lastTimestamp": format_instant(int(told.at)),
+            "message": told.message[:_LONGEST_MESSAGE],
+        }
+        counted = self._counts.get(name)
+        if counted is not None:
+            news["count"] = counted + 1
+        answer = self._api.send(
+            "PATCH", path, body=msgspec.json.encode(news), content_type=MERGE_PATCH
+        )
+        self._counts[name] = _count_of(answer)
+
+
+def event_name(told: Told) -> str:
+    """Name the Event, alike in every replica."""
+    subject = f"{told.scaled_object.uid}/{told.subject}"
+    digest = hashlib.sha256(subject.encode()).hexdigest()[:16]
+    return f"{told.scaled_object.name[: _LONGEST_NAME - 17]}.{digest}"
+
+
+def _count_of(answer: bytes) -> int:
+    try:
+        return msgspec.json.decode(answer, type=_Count).count or 1
+    except (ValueError, RecursionError):
+        return 1
+
+
+def _event(told: Told, name: str) -> dict[str, object]:
+    about, at = told.scaled_object, format_instant(int(told.at))
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": about.namespace},
+        "involvedObject": {
+            "apiVersion": "keda.sh/v1alpha1",
+            "kind": "ScaledObject",
+            "namespace": about.namespace,
+            "name": about.name,
+            "uid": about.uid,
+        },
+        "reason": told.reason,
+        "message": told.message[:_LONGEST_MESSAGE],
+        "type": "Warning" if told.warning else "Normal",
+        "source": {"component": _COMPONENT},
+        "reportingComponent": _COMPONENT,
+        "firstTimestamp": at,
+        "lastTimestamp": at,
+        "count": 1,
+    }
