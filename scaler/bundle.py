@@ -20,6 +20,7 @@ from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import Problem, TriggerRef
 from scaler.core.wanted import wanted
 from scaler.kube.decode import decode
+from scaler.kube.forms import Record
 from scaler.observer.changes import Changed, Listed, SourceChanged, UsageRead
 from scaler.observer.join import Joiner
 from scaler.observer.observer import refs_of
@@ -160,7 +161,7 @@ def _objects(reading: _Reading, joiner: Joiner, at: Instant) -> set[Kind]:
 
 
 def _apply(reading: _Reading, joiner: Joiner, kind: Kind, name: str) -> None:
-    records = []
+    records: list[Record] = []
     skipped = 0
     for document in reading.documents(name) or ():
         decoded = decode(kind, msgspec.json.encode(document))

@@ -1,4 +1,4 @@
-"""Configure structlog: JSON for machines, a console line for a terminal. Called by commands only."""
+"""Configure structlog: JSON for machines, a console line for a terminal; commands call it."""
 
 import logging
 import sys

@@ -1,5 +1,6 @@
 """One Decision as people and programs are shown it: `explain`, `/decisions` and the page alike."""
 
+import re
 from typing import assert_never
 
 import msgspec
@@ -7,6 +8,7 @@ import msgspec
 from scaler.core.decision import (
     ActiveWithoutValue,
     Decision,
+    DeviceEvidence,
     EffectiveValue,
     IdleEvidence,
     QueueEvidence,
@@ -36,8 +38,10 @@ class ShownEvidence(msgspec.Struct, rename="camel", omit_defaults=True, frozen=T
 
     detail: str
     size: int | None = None
-    queue: QueueEvidence | None = None
-    idle: IdleEvidence | None = None
+    queue: object = None
+    """QueueEvidence with its names in camelCase."""
+    idle: object = None
+    """IdleEvidence with its names in camelCase."""
     problems: tuple[str, ...] = ()
 
 
@@ -70,14 +74,28 @@ def shown(decision: Decision) -> Shown:
         evidence=ShownEvidence(
             detail=decision.detail,
             size=decision.size,
-            queue=decision.queue,
-            idle=decision.idle,
+            queue=camel(msgspec.to_builtins(decision.queue)),
+            idle=camel(msgspec.to_builtins(decision.idle)),
             problems=decision.problems,
         ),
         answer=shown_answer(decision),
         effective=decision.effective,
         at=format_instant(decision.at),
     )
+
+
+def camel(value: object) -> object:
+    """Give a tree of built-in values with its keys in camelCase, as Kubernetes writes JSON."""
+    match value:
+        case dict():
+            return {
+                re.sub(r"_(\w)", lambda found: found[1].upper(), str(key)): camel(item)
+                for key, item in value.items()
+            }
+        case list() | tuple():
+            return [camel(item) for item in value]
+        case _:
+            return value
 
 
 def shown_answer(decision: Decision) -> ShownAnswer:
@@ -132,7 +150,7 @@ def _queue(queue: QueueEvidence | None) -> tuple[str, ...]:
     if queue is None:
         return ()
     found = [
-        f"  class {c.workload_class:<13} {c.workloads} Workloads, {c.gpus} GPUs in {c.cluster_queue}"
+        f"  class     {c.workload_class}: {c.workloads} Workloads, {c.gpus} GPUs, {c.cluster_queue}"
         for c in queue.classes
     ]
     if queue.missing_cluster_queues:
@@ -146,9 +164,9 @@ def _queue(queue: QueueEvidence | None) -> tuple[str, ...]:
     if queue.pool is not None:
         pool = queue.pool
         found.append(
-            f"  pool {pool.pool}: {pool.present} nodes ({pool.usable} usable, {pool.coming} coming, "
-            f"{pool.broken} broken), {pool.new} new, {pool.empty} empty, spare {pool.spare}, "
-            f"at most {pool.max_nodes}{', capped' if pool.capped else ''}"
+            f"  pool      {pool.pool}: {pool.present} nodes ({pool.usable} usable, "
+            f"{pool.coming} coming, {pool.broken} broken), {pool.new} new, {pool.empty} empty, "
+            f"spare {pool.spare}, at most {pool.max_nodes}{', capped' if pool.capped else ''}"
         )
     return tuple(found)
 
@@ -157,15 +175,17 @@ def _idle(idle: IdleEvidence | None) -> tuple[str, ...]:
     if idle is None:
         return ()
     since = "unknown" if idle.idle_seconds is None else f"{idle.idle_seconds:.0f} s"
+    limit = f"{idle.idle_after_seconds:.0f} s"
     return (
-        f"  workload  {idle.workload} ({idle.component}): {idle.verdict}, idle for {since}, "
-        f"limit {idle.idle_after_seconds:.0f} s",
-        f"  GPUs      {idle.physical_gpus} seen, {idle.gpus_requested} requested by "
-        f"{len(idle.pods)} pods",
-        *(
-            f"  device    {d.device}: peak "
-            f"{'no sample' if d.peak_percent is None else f'{d.peak_percent:.1f} %'}"
-            f"{f' ({d.signal})' if d.signal else ''}, {d.samples} samples"
-            for d in idle.devices
-        ),
+        f"  workload  {idle.workload} ({idle.component}): {idle.verdict}",
+        f"  idle for  {since}, limit {limit}",
+        f"  GPUs      {idle.physical_gpus} seen, {idle.gpus_requested} requested",
+        f"  pods      {len(idle.pods)}: {', '.join(idle.pods[:5])}",
+        *(_device(device) for device in idle.devices),
     )
+
+
+def _device(device: DeviceEvidence) -> str:
+    peak = "no sample" if device.peak_percent is None else f"peak {device.peak_percent:.1f} %"
+    signal = f" ({device.signal})" if device.signal else ""
+    return f"  device    {device.device}: {peak}{signal}, {device.samples} samples"

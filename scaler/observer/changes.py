@@ -5,44 +5,9 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Protocol, TypeAlias
 
-from scaler.core.model import (
-    AdmissionCheck,
-    ClusterQueue,
-    Cohort,
-    Controlled,
-    Hpa,
-    Kind,
-    LocalQueue,
-    Name,
-    Node,
-    PlacedPod,
-    Pod,
-    ResourceFlavor,
-    ScaledObject,
-    SourceState,
-    Target,
-    Workload,
-)
+from scaler.core.model import Kind, SourceState
 from scaler.core.usage import QueryAnswer, QueryKey, Usage, UsageKey
-
-Record: TypeAlias = (
-    AdmissionCheck
-    | ClusterQueue
-    | Cohort
-    | Controlled
-    | Hpa
-    | LocalQueue
-    | Node
-    | PlacedPod
-    | Pod
-    | ResourceFlavor
-    | ScaledObject
-    | Target
-    | Workload
-)
-
-Key: TypeAlias = Name | str
-"""(namespace, name) of a namespaced record, the name of another."""
+from scaler.kube.forms import Key, Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

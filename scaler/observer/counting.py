@@ -8,7 +8,8 @@ from scaler.core.decision import Decision
 from scaler.core.model import Kind, SourceState
 from scaler.core.trigger import TriggerRef
 from scaler.core.usage import QueryAnswer, QueryKey, Usage, UsageKey
-from scaler.observer.changes import Inbox, Record
+from scaler.kube.forms import Record
+from scaler.observer.changes import Inbox
 from scaler.store import State
 from scaler.telemetry import Telemetry
 

@@ -26,13 +26,12 @@ from scaler.core.model import (
     Workload,
 )
 from scaler.core.snapshot import Part, Partition, Snapshot
+from scaler.kube.forms import Key, Record
 from scaler.observer.changes import (
     Change,
     Changed,
     Deleted,
-    Key,
     Listed,
-    Record,
     SourceChanged,
     UsageRead,
 )
