@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import NamedTuple, TypeAlias
 
 UNLIMITED = 1 << 96
-"""Stands for an amount that nobody named: no sum of requests, each of them an int64, comes near it."""
+"""Stands for an amount that nobody named: no sum of requests (int64 each) comes near it."""
 
 Free: TypeAlias = tuple[int, ...]
 """What is left on a node, by place of the resource."""

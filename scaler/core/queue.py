@@ -55,7 +55,7 @@ def decide_queue(
     held = _why_held(question)
     if held is not None:
         return _hold(question, *held)
-    found = _demand(question)
+    found = _demand(question, flavor=trigger.flavor)
     if len(found.missing_cluster_queues) == len(set(trigger.cluster_queues)):
         names = ", ".join(found.missing_cluster_queues)
         return _hold(question, Reason.CLUSTER_QUEUE_MISSING, f"There is no ClusterQueue {names}.")
@@ -190,14 +190,14 @@ def _value(
     )
 
 
-def _demand(question: Question) -> Demand:
+def _demand(question: Question, *, flavor: str | None) -> Demand:
     trigger = question.trigger
     pool = pool_asked(question)
     return demand(
         snapshot=question.snapshot,
         cluster_queues=trigger.cluster_queues,
         resource=trigger.resource,
-        flavor=trigger.flavor,
+        flavor=flavor,
         quota_follows_nodes=trigger.quota_follows_nodes,
         provisioning_timeout=_PROVISIONING_TIMEOUT if pool is None else pool.provisioning_timeout,
         now=question.now,
@@ -214,11 +214,20 @@ def _waiting(question: Question, found: Demand, *, value: int, nodes: Nodes | No
     ripe = sum(question.ripe(one) for one in found.needs)
     return Waiting(
         workloads=ripe if nodes is None else nodes.workloads,
-        for_quota=max(0, _in_quota_classes(found.classes) - _in_quota_classes(found.counted)),
+        for_quota=_for_quota(question, found),
         delayed=len(found.needs) - ripe,
         swallowed=_swallowed(question, value),
         topology_disagrees=nodes is not None and nodes.topology_disagrees,
     )
+
+
+def _for_quota(question: Question, found: Demand) -> int:
+    """Count the Workloads that wait for quota and make no demand, of every flavor."""
+    if question.trigger.flavor is not None:
+        found = _demand(question, flavor=None)
+    left = _in_quota_classes(found.classes) - _in_quota_classes(found.counted)
+    # Those that ask by DRA claims only are known by their pods, of which each has at least one.
+    return max(0, left - found.not_counted_dra)
 
 
 def _in_quota_classes(counts: Iterable[ClassCount]) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from scaler.core.claims import claim_of
+from scaler.core.cohorts import trees
 from scaler.core.model import Kind, Name, Workload
 from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import EMPTY_QUEUE, Part, Partition, Snapshot
@@ -41,7 +42,7 @@ def partitions(
     `every_queue`: Workloads of all ClusterQueues competed for the pools.
     """
     related = frozenset(
-        snapshot.cluster_queues if every_queue else relatives(snapshot, trigger.cluster_queues)
+        snapshot.cluster_queues if every_queue else _relatives(snapshot, trigger.cluster_queues)
     )
     kinds = needed_kinds(snapshot, trigger)
     queues = related | frozenset(trigger.cluster_queues)
@@ -57,25 +58,11 @@ def partitions(
     return frozenset(read)
 
 
-def relatives(snapshot: Snapshot, names: Iterable[str]) -> frozenset[str]:
+def _relatives(snapshot: Snapshot, names: Iterable[str]) -> frozenset[str]:
     """Give the ClusterQueues that share quota with those named, themselves included."""
-    wanted = frozenset(names)
-    roots = {name: _root(snapshot, name) for name in snapshot.cluster_queues}
-    shared = {roots[name] for name in wanted if name in roots} - {None}
-    return wanted | {name for name, root in roots.items() if root in shared}
-
-
-def _root(snapshot: Snapshot, cluster_queue: str) -> str | None:
-    cohort = snapshot.cluster_queues[cluster_queue].cohort
-    seen: set[str] = set()
-    while cohort is not None and cohort not in seen:
-        seen.add(cohort)
-        above = snapshot.cohorts[cohort].parent if cohort in snapshot.cohorts else None
-        if above is None:
-            return cohort
-        cohort = above
-    # A cycle of cohorts has no root: its smallest name stands for it.
-    return min(seen, default=None)
+    wanted, known = frozenset(names), trees(snapshot)
+    sharing = (known[name].cluster_queues for name in wanted if name in known)
+    return wanted.union(*sharing)
 
 
 def _target_namespaces(snapshot: Snapshot, trigger: QueueTrigger, key: Name) -> Iterator[str]:
