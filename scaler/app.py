@@ -9,6 +9,8 @@ from typing import Protocol
 import structlog
 
 from scaler.core.decision import Decision
+from scaler.core.model import Instant
+from scaler.core.model import Instant
 from scaler.core.trigger import TriggerRef
 from scaler.kube.client import ApiServer
 from scaler.kube.credentials import find_credentials
@@ -46,15 +48,17 @@ class Part(Protocol):
 class App:
     """All parts of `serve`; built and run inside one event loop."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, clock: Callable[[], Instant] = time.time) -> None:
         """Read the policy and find the cluster, then build; nothing is opened yet.
+
+        The clock is the cluster's: an embedded one may run faster than the wall's.
 
         Raises:
             PolicyError: no good policy to start with.
             NoClusterError: no way to a cluster.
         """
         self._settings = settings
-        clock = time.time
+        self._clock = clock
         policy_file = PolicyFile(settings.policy)
         policy = _first(policy_file)
         api = ApiServer(find_credentials(settings.kubeconfig, context=settings.context))
@@ -67,7 +71,9 @@ class App:
                 api=api,
                 resource=resource,
                 sink=inbox,
+                clock=clock,
                 times=WatchTimes(silence=settings.watch_read_timeout),
+                clock=clock,
             )
             for resource in RESOURCES.values()
         )
@@ -82,7 +88,11 @@ class App:
         self._sources: tuple[Part, ...] = (
             *reflectors,
             Poller(
-                source=PrometheusSource(clock=clock), store=self._store, inbox=inbox, clock=clock
+                source=PrometheusSource(clock=clock),
+                store=self._store,
+                inbox=inbox,
+                clock=clock,
+                speed=speed,
             ),
             Announcer(store=self._store, writer=EventWriter(api), clock=clock),
         )
@@ -103,7 +113,7 @@ class App:
         """
         self._server = Server(
             store=self._store,
-            clock=time.time,
+            clock=self._clock,
             decide=self._decide,
             address=self._settings.grpc,
             telemetry=self._telemetry,
@@ -131,7 +141,9 @@ class App:
 
     def _decide(self, ref: TriggerRef) -> Decision:
         state = self._store.latest()
-        return decide_safely(snapshot=state.snapshot, ref=ref, state=state.policy, now=time.time())
+        return decide_safely(
+            snapshot=state.snapshot, ref=ref, state=state.policy, now=self._clock()
+        )
 
 
 def _first(policy_file: PolicyFile) -> PolicyState:

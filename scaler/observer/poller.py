@@ -49,8 +49,15 @@ class Poller:
     """Run the refreshes in a thread of its own: a hung Prometheus delays nothing but readings."""
 
     def __init__(
-        self, *, source: UsageSource, store: Store, inbox: Inbox, clock: Callable[[], Instant]
+        self,
+        *,
+        source: UsageSource,
+        store: Store,
+        inbox: Inbox,
+        clock: Callable[[], Instant],
+        speed: float = 1.0,
     ) -> None:
+        self._speed = speed
         self._source = source
         self._store = store
         self._inbox = inbox
@@ -69,7 +76,7 @@ class Poller:
     def _run(self) -> None:
         while not self._stopping.is_set():
             refresh = self._once()
-            self._stopping.wait(refresh)
+            self._stopping.wait(refresh / self._speed)
 
     def _once(self) -> float:
         """Refresh what the triggers want now; give the seconds until the next time."""
