@@ -1,16 +1,18 @@
 """Line up a ClusterQueue's Workloads: what queues, other Workloads and the clock add to standing.
 
-Cost: groups of plain Workloads are taken whole; every other member, and all of a ClusterQueue
-that a stopped LocalQueue or a duplicate leads to, is looked at once per change of the partition.
+Cost: groups of plain Workloads are taken whole, with one cheap pass where a LocalQueue is stopped
+or Workloads count with others; the rest is looked at one by one, once per change of the partition.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from scaler.core.duplicates import owner_duplicates, parent_uid, variant_duplicates
-from scaler.core.model import Instant, Name, PodSet, StopPolicy, Workload
+from scaler.core.lineup import Batch, Lineup, is_remote
+from scaler.core.model import Instant, Name, StopPolicy, Workload
 from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import EMPTY_QUEUE, GroupKey, QueuePartition, Snapshot
 
@@ -19,37 +21,7 @@ MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
 
 _WITH_QUOTA = (WorkloadClass.RUNNING, WorkloadClass.CHECKS)
 _LASTING = (WorkloadClass.CONTRADICTORY, WorkloadClass.FINISHED)
-_FOREVER: Final = float("inf")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """Waiting Workloads of one class that ask for the same, in Kueue's order."""
-
-    workload_class: WorkloadClass
-    pod_sets: tuple[PodSet, ...]
-    members: tuple[Workload, ...]
-    allowed_flavors: tuple[str, ...] | None = None
-    reclaimable: tuple[tuple[str, int], ...] = ()
-    replaces: Name | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lineup:
-    """The Workloads of one ClusterQueue, each in exactly one place."""
-
-    waiting: tuple[Batch, ...]
-    holding: tuple[Workload, ...]
-    """Those with quota, admitted or not."""
-    duplicates: frozenset[str]
-    """Uids of those that count with another Workload, holding ones too."""
-    remote: frozenset[str]
-    """AdmissionChecks of MultiKueue."""
-    not_routable: int
-    """Waiting ones whose LocalQueue is stopped or deleting."""
-    since: Instant
-    until: Instant
-    """It holds from `since` to before `until`: back-offs end then."""
+_NO_LINKS: Final[frozenset[Name]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +31,7 @@ class _Frame:
     closed: bool
     """Kueue admits nothing into the ClusterQueue."""
     closed_links: frozenset[Name]
-    owner_duplicates: frozenset[str]
+    duplicates: frozenset[str]
     remote: frozenset[str]
     now: Instant
 
@@ -72,7 +44,7 @@ _Sort: TypeAlias = tuple[
 def line_up(*, snapshot: Snapshot, cluster_queue: str, now: Instant) -> Lineup:
     """Class the Workloads of a ClusterQueue that wait, and tell them from those with quota."""
     partition = snapshot.queues.get(cluster_queue, EMPTY_QUEUE)
-    links = _closed_links(snapshot).get(cluster_queue, frozenset())
+    links = _closed_links(snapshot).get(cluster_queue, _NO_LINKS)
     duplicates = owner_duplicates(snapshot)
     remote = _remote_checks(snapshot)
     queue = snapshot.cluster_queues.get(cluster_queue)
@@ -84,7 +56,7 @@ def line_up(*, snapshot: Snapshot, cluster_queue: str, now: Instant) -> Lineup:
             or queue.stop_policy is not StopPolicy.NONE
             or queue.inactive is not None,
             closed_links=links,
-            owner_duplicates=duplicates,
+            duplicates=duplicates,
             remote=remote,
             now=now,
         )
@@ -111,97 +83,78 @@ def lost(snapshot: Snapshot) -> int:
     )
 
 
-def replaced_counts(snapshot: Snapshot, replaces: Name | None) -> Mapping[str, int]:
-    """Give pods by podset of the Workload that an elastic slice replaces, while that is there."""
-    old = snapshot.workload_index.get(replaces) if replaces is not None else None
-    if old is None or old.deleting:
-        return {}
-    if old.admission is not None:
-        return {one.pod_set: one.count for one in old.admission.assignments}
-    return {one.name: one.count for one in old.pod_sets}
-
-
-def asked_counts(snapshot: Snapshot, batch: Batch) -> tuple[int, ...]:
-    """Give the pods that each podset of a batch's members needs: new ones, not yet reclaimed."""
-    given_back = dict(batch.reclaimable)
-    old = replaced_counts(snapshot, batch.replaces)
-    return tuple(
-        max(0, one.count - given_back.get(one.name, 0) - old.get(one.name, 0))
-        for one in batch.pod_sets
-    )
-
-
 def _lineup(partition: QueuePartition, frame: _Frame) -> Lineup:
-    whole, singles, holding = _split(partition, frame, look_at_all=False)
+    plain, singles, holding = _split(partition)
     variants = [one for one in (*singles, *holding) if parent_uid(one) is not None]
-    if variants and whole:
-        whole, singles, holding = _split(partition, frame, look_at_all=True)
-    duplicates = frame.owner_duplicates | _family_duplicates(variants, (*singles, *holding))
+    if variants:
+        everyone = (*singles, *holding, *(one for _, members in plain for one in members))
+        frame = replace(frame, duplicates=frame.duplicates | _family_duplicates(variants, everyone))
+    waiting = (*_plain_batches(plain, frame), *_single_batches(singles, frame))
     turns = [one.requeue_at for one in singles if one.requeue_at is not None]
     return Lineup(
-        waiting=(*_whole_batches(whole, frame), *_single_batches(singles, duplicates, frame)),
+        waiting=waiting,
         holding=tuple(holding),
-        duplicates=duplicates,
+        duplicates=frame.duplicates,
         remote=frame.remote,
-        not_routable=sum(_is_cut_off(one, frame.closed_links) for one in singles),
-        since=max((turn for turn in turns if turn <= frame.now), default=-_FOREVER),
-        until=min((turn for turn in turns if turn > frame.now), default=_FOREVER),
+        not_routable=_cut_off(waiting, frame.closed_links),
+        since=max((turn for turn in turns if turn <= frame.now), default=-math.inf),
+        until=min((turn for turn in turns if turn > frame.now), default=math.inf),
     )
 
 
 _Groups: TypeAlias = list[tuple[GroupKey, tuple[Workload, ...]]]
 
 
-def _split(
-    partition: QueuePartition, frame: _Frame, *, look_at_all: bool
-) -> tuple[_Groups, list[Workload], list[Workload]]:
-    """Tell groups to be taken whole, waiting Workloads to be looked at, and those with quota."""
-    whole: _Groups = []
+def _split(partition: QueuePartition) -> tuple[_Groups, list[Workload], list[Workload]]:
+    """Tell plain groups, other waiting Workloads, and those with quota."""
+    plain: _Groups = []
     singles: list[Workload] = []
     holding: list[Workload] = []
-    individual = look_at_all or bool(frame.closed_links or frame.remote)
     for key, members in partition.groups.items():
         if key.standing in _WITH_QUOTA:
             holding.extend(members)
-        elif key.plain and not individual and _apart(members, frame.owner_duplicates):
-            whole.append((key, members))
+        elif key.plain:
+            plain.append((key, members))
         else:
             for one in members:
                 has_quota = one.reserved or one.admitted or one.admission is not None
                 (holding if has_quota else singles).append(one)
-    return whole, singles, holding
+    return plain, singles, holding
 
 
-def _apart(members: tuple[Workload, ...], duplicates: frozenset[str]) -> bool:
-    return not duplicates or duplicates.isdisjoint(one.uid for one in members)
-
-
-def _family_duplicates(variants: list[Workload], all_seen: Iterable[Workload]) -> frozenset[str]:
+def _family_duplicates(variants: list[Workload], everyone: Iterable[Workload]) -> frozenset[str]:
     """Find those that count with another of their family, its parent labelled or not."""
     parents = {parent_uid(one) for one in variants}
-    if not parents:
-        return frozenset()
     return variant_duplicates(
-        one for one in all_seen if one.uid in parents or parent_uid(one) in parents
+        one for one in everyone if one.uid in parents or parent_uid(one) in parents
     )
 
 
-def _whole_batches(groups: _Groups, frame: _Frame) -> Iterator[Batch]:
+def _plain_batches(groups: _Groups, frame: _Frame) -> Iterator[Batch]:
+    """Take groups whole; where something may bar single members, tell those from the others."""
     for key, members in groups:
-        shut = frame.closed and key.standing not in _LASTING
-        yield Batch(
-            workload_class=WorkloadClass.NOT_DEMAND if shut else key.standing,
-            pod_sets=key.pod_sets,
-            members=members,
-        )
+        if key.standing in _LASTING:
+            barred: tuple[Workload, ...] = ()
+        elif frame.closed:
+            barred = members
+        elif frame.closed_links or frame.duplicates or frame.remote:
+            barred = tuple(one for one in members if _is_barred(one, frame))
+        else:
+            barred = ()
+        if barred:
+            yield Batch(
+                workload_class=WorkloadClass.NOT_DEMAND, pod_sets=key.pod_sets, members=barred
+            )
+        if len(barred) < len(members):
+            out = {one.uid for one in barred}
+            rest = tuple(one for one in members if one.uid not in out) if barred else members
+            yield Batch(workload_class=key.standing, pod_sets=key.pod_sets, members=rest)
 
 
-def _single_batches(
-    singles: list[Workload], duplicates: frozenset[str], frame: _Frame
-) -> Iterator[Batch]:
+def _single_batches(singles: list[Workload], frame: _Frame) -> Iterator[Batch]:
     sorts: defaultdict[_Sort, list[Workload]] = defaultdict(list)
     for one in singles:
-        workload_class = _class_of(one, duplicates, frame)
+        workload_class = _class_of(one, frame)
         sort = (
             workload_class,
             id(one.pod_sets),
@@ -221,29 +174,32 @@ def _single_batches(
         )
 
 
-def _class_of(one: Workload, duplicates: frozenset[str], frame: _Frame) -> WorkloadClass:
+def _class_of(one: Workload, frame: _Frame) -> WorkloadClass:
     if one.deleting:
         return WorkloadClass.FINISHED
     if one.standing in _LASTING:
         return one.standing
-    if (
-        frame.closed
-        or (one.namespace, one.queue_name) in frame.closed_links
-        or one.uid in duplicates
-        or (one.requeue_at is not None and one.requeue_at > frame.now)
+    backs_off = one.requeue_at is not None and one.requeue_at > frame.now
+    barred = frame.closed or backs_off or _is_barred(one, frame)
+    return WorkloadClass.NOT_DEMAND if barred else one.standing
+
+
+def _is_barred(one: Workload, frame: _Frame) -> bool:
+    """Say whether it counts for nothing by its LocalQueue, another Workload or MultiKueue."""
+    return (
+        (one.namespace, one.queue_name) in frame.closed_links
+        or one.uid in frame.duplicates
         or is_remote(one, frame.remote)
-    ):
-        return WorkloadClass.NOT_DEMAND
-    return one.standing
+    )
 
 
-def is_remote(workload: Workload, remote: frozenset[str]) -> bool:
-    """Say whether MultiKueue runs it elsewhere; `remote` are the names of such checks."""
-    return workload.cluster_name is not None or any(name in remote for name, _ in workload.checks)
-
-
-def _is_cut_off(one: Workload, closed_links: frozenset[Name]) -> bool:
-    return (one.namespace, one.queue_name) in closed_links and one.active and not one.deleting
+def _cut_off(batches: Iterable[Batch], closed_links: frozenset[Name]) -> int:
+    """Count those that a LocalQueue lets not pass, whatever else there is to be said of them."""
+    return sum(
+        (one.namespace, one.queue_name) in closed_links and one.active and not one.deleting
+        for batch in (batches if closed_links else ())
+        for one in batch.members
+    )
 
 
 def _closed_links(snapshot: Snapshot) -> Mapping[str, frozenset[Name]]:

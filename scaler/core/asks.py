@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from scaler.core.admissibility import Batch, asked_counts
 from scaler.core.flavors import candidates, group_of
+from scaler.core.lineup import Batch, asked_counts
 from scaler.core.model import ClusterQueue, Kind, PodSet, ResourceFlavor
 from scaler.core.snapshot import Snapshot
 

@@ -4,18 +4,16 @@ A and B need nodes as they stand; D and J as far as a simulated admission finds 
 of them where quota follows nodes. No other class needs any.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scaler.core.admissibility import Batch, asked_counts, line_up, lost
+from scaler.core.admissibility import line_up, lost
 from scaler.core.decision import ClassCount
+from scaler.core.lineup import Batch, asked_counts
 from scaler.core.model import Instant
 from scaler.core.need import Demand, Need
-from scaler.core.needs import Needs, Selection, needs_of_placed, needs_of_waiting
+from scaler.core.needs import Needs, Selection, Tally, needs_of_placed, needs_of_waiting
 from scaler.core.placed import devices, on_flavor, place, requested
 from scaler.core.quota import simulated
-from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import Snapshot
 
 
@@ -49,11 +47,10 @@ def demand(
         )
         for name in names
     ]
-    needs = tuple(need for share in shares for need in share.needs)
     return Demand(
-        needs=needs,
+        needs=tuple(need for share in shares for need in share.needs),
         classes=tuple(count for share in shares for count in share.classes),
-        counted=_counted(needs, resource),
+        counted=tuple(count for share in shares for count in share.counted),
         missing_cluster_queues=tuple(one for one in names if one not in snapshot.cluster_queues),
         not_routable=lost(snapshot) + sum(share.not_routable for share in shares),
         not_counted_dra=sum(share.dra_pods for share in shares),
@@ -68,6 +65,7 @@ class _Share:
 
     needs: tuple[Need, ...]
     classes: tuple[ClassCount, ...]
+    counted: tuple[ClassCount, ...]
     not_routable: int
     dra_pods: int
     admitted_gpus: int
@@ -89,7 +87,7 @@ def _share(snapshot: Snapshot, selection: Selection, timeout: float, now: Instan
     ]
     unplaced = needs_of_placed(placed, selection)
     waiting = _waiting(snapshot, selection, now)
-    tally = _Tally(name)
+    tally = Tally(name)
     for batch in lineup.waiting:
         each = _devices_asked(snapshot, batch, resource)
         tally.add(batch.workload_class, len(batch.members), each * len(batch.members))
@@ -98,6 +96,7 @@ def _share(snapshot: Snapshot, selection: Selection, timeout: float, now: Instan
     return _Share(
         needs=(*unplaced.needs, *waiting.needs),
         classes=tally.counts(),
+        counted=(*unplaced.counted, *waiting.counted),
         not_routable=lineup.not_routable,
         dra_pods=unplaced.dra_pods + waiting.dra_pods,
         admitted_gpus=sum(
@@ -126,39 +125,3 @@ def _devices_asked(snapshot: Snapshot, batch: Batch, resource: str) -> int:
         dict(pod_set.shape.requests).get(resource, 0) * count
         for pod_set, count in zip(batch.pod_sets, counts, strict=True)
     )
-
-
-def _counted(needs: Iterable[Need], resource: str) -> tuple[ClassCount, ...]:
-    tallies: dict[str, _Tally] = {}
-    for need in needs:
-        tally = tallies.setdefault(need.cluster_queue, _Tally(need.cluster_queue))
-        gpus = sum(dict(pods.shape.requests).get(resource, 0) * pods.count for pods in need.pods)
-        tally.add(need.workload_class, 1, gpus)
-    return tuple(count for tally in tallies.values() for count in tally.counts())
-
-
-class _Tally:
-    """Count one ClusterQueue's Workloads and their devices by class."""
-
-    def __init__(self, cluster_queue: str) -> None:
-        self._cluster_queue = cluster_queue
-        self._rows: defaultdict[WorkloadClass, list[int]] = defaultdict(lambda: [0, 0])
-
-    def add(self, workload_class: WorkloadClass, workloads: int, gpus: int) -> None:
-        """Count Workloads of a class, with all their devices together."""
-        row = self._rows[workload_class]
-        row[0] += workloads
-        row[1] += gpus
-
-    def counts(self) -> tuple[ClassCount, ...]:
-        """Give a row for each class that occurs, in the order of the classes."""
-        return tuple(
-            ClassCount(
-                cluster_queue=self._cluster_queue,
-                workload_class=one,
-                workloads=self._rows[one][0],
-                gpus=self._rows[one][1],
-            )
-            for one in WorkloadClass
-            if one in self._rows
-        )

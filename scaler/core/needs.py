@@ -1,13 +1,16 @@
 """Turn waiting and unplaced Workloads into Needs: pods by podset, and the flavors for them."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from scaler.core.asks import Ask, flavor_order
+from scaler.core.decision import ClassCount
+from scaler.core.grants import Grant
 from scaler.core.model import Instant, Workload
 from scaler.core.need import Need, PodNeed
 from scaler.core.placed import Placed, assigned_flavor
-from scaler.core.quota import COUNTED, Grant, QueueGrants
+from scaler.core.quota import COUNTED, QueueGrants
 from scaler.core.reasons import WorkloadClass
 
 
@@ -29,6 +32,8 @@ class Needs:
     """Needs in Kueue's order, and what could not be put into them."""
 
     needs: tuple[Need, ...] = ()
+    counted: tuple[ClassCount, ...] = ()
+    """The Needs by class."""
     dra_pods: int = 0
     """Pods left out because they ask for devices by DRA claims only."""
 
@@ -49,7 +54,7 @@ def needs_of_waiting(queue: QueueGrants, selection: Selection) -> Needs:
             dra += left_out
             if pods:
                 needs.append(_need(workload, batch.workload_class, pods, selection))
-    return Needs(needs=_in_order(needs), dra_pods=dra)
+    return _summed_up(needs, dra, selection)
 
 
 def needs_of_placed(placed: Iterable[Placed], selection: Selection) -> Needs:
@@ -76,7 +81,7 @@ def needs_of_placed(placed: Iterable[Placed], selection: Selection) -> Needs:
             )
         if pods:
             needs.append(_need(one.workload, one.workload_class, tuple(pods), selection))
-    return Needs(needs=_in_order(needs), dra_pods=dra)
+    return _summed_up(needs, dra, selection)
 
 
 def _without_quota(
@@ -146,10 +151,49 @@ def _need(
     )
 
 
-def _in_order(needs: list[Need]) -> tuple[Need, ...]:
-    return tuple(sorted(needs, key=_queue_order))
+def _summed_up(needs: list[Need], dra_pods: int, selection: Selection) -> Needs:
+    tally = Tally(selection.cluster_queue)
+    gpus: dict[int, int] = {}
+    for need in needs:
+        each = gpus.get(id(need.pods))
+        if each is None:
+            each = gpus[id(need.pods)] = _devices(need.pods, selection.resource)
+        tally.add(need.workload_class, 1, each)
+    in_order = tuple(sorted(needs, key=_queue_order))
+    return Needs(needs=in_order, counted=tally.counts(), dra_pods=dra_pods)
+
+
+def _devices(pods: Iterable[PodNeed], resource: str) -> int:
+    return sum(dict(one.shape.requests).get(resource, 0) * one.count for one in pods)
 
 
 def _queue_order(need: Need) -> tuple[int, Instant, str]:
     workload = need.workload
     return (-workload.priority, workload.queued_at, workload.uid)
+
+
+class Tally:
+    """Count one ClusterQueue's Workloads and their devices by class."""
+
+    def __init__(self, cluster_queue: str) -> None:
+        self._cluster_queue = cluster_queue
+        self._rows: defaultdict[WorkloadClass, list[int]] = defaultdict(lambda: [0, 0])
+
+    def add(self, workload_class: WorkloadClass, workloads: int, gpus: int) -> None:
+        """Count Workloads of a class, with all their devices together."""
+        row = self._rows[workload_class]
+        row[0] += workloads
+        row[1] += gpus
+
+    def counts(self) -> tuple[ClassCount, ...]:
+        """Give a row for each class that occurs, in the order of the classes."""
+        return tuple(
+            ClassCount(
+                cluster_queue=self._cluster_queue,
+                workload_class=one,
+                workloads=self._rows[one][0],
+                gpus=self._rows[one][1],
+            )
+            for one in WorkloadClass
+            if one in self._rows
+        )

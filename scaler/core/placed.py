@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from scaler.core.admissibility import Lineup, is_remote, replaced_counts
 from scaler.core.cohorts import Slot
+from scaler.core.lineup import Lineup, is_remote, replaced_counts
 from scaler.core.model import Amounts, Assignment, Instant, Kind, Pod, PodSet, Workload
 from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import Snapshot

@@ -12,12 +12,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
-from typing import TypeAlias
 
-from scaler.core.admissibility import Batch, Lineup, line_up
+from scaler.core.admissibility import line_up
 from scaler.core.asks import Ask, GroupAsk, asks, known_flavors
 from scaler.core.cohorts import Ledger, Slot, Tree, trees
-from scaler.core.model import ClusterQueue, Instant, PodSet
+from scaler.core.grants import Choice, Grant, Stream
+from scaler.core.lineup import Lineup
+from scaler.core.model import Instant
 from scaler.core.placed import usage
 from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import Snapshot
@@ -34,24 +35,6 @@ _BEFORE_OTHERS = COUNTED | {
 
 _NEVER = frozenset({WorkloadClass.EXCEEDS, WorkloadClass.NO_FLAVOR})
 """Classes that never fit, and stop a StrictFIFO queue."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Granted:
-    """A podset as it would be admitted."""
-
-    pod_set: PodSet
-    count: int
-    flavors: tuple[tuple[str, str], ...]
-    """(resource, flavor); without the resources that the ClusterQueue does not cover."""
-
-
-Grant: TypeAlias = tuple[Granted, ...]
-"""A Workload's podsets as they would be admitted; shared between equal ones."""
-
-
-_Choice: TypeAlias = tuple[tuple[tuple[str, str], ...], ...]
-"""For each podset, its (resource, flavor) pairs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,13 +99,9 @@ def _simulated(snapshot: Snapshot, tree: Tree, now: Instant) -> Simulation:
 def simulate(*, snapshot: Snapshot, tree: Tree, lineups: Mapping[str, Lineup]) -> Simulation:
     """Admit what fits, tree-wide; `lineups` has every ClusterQueue of the tree."""
     queues = snapshot.cluster_queues
-    ledger = Ledger(tree=tree, cluster_queues=queues, cohorts=snapshot.cohorts)
-    for name, lineup in lineups.items():
-        for slot, amount in usage(lineup.holding):
-            ledger.take(name, slot, amount)
     streams = {
         name: [
-            _Stream(
+            Stream(
                 batch=batch,
                 queue=queues[name],
                 asks=asks(snapshot=snapshot, cluster_queue=queues[name], batch=batch),
@@ -131,8 +110,14 @@ def simulate(*, snapshot: Snapshot, tree: Tree, lineups: Mapping[str, Lineup]) -
         ]
         for name, lineup in lineups.items()
     }
-    if not tree.cyclic:
-        _admit([one for each in streams.values() for one in each if _takes_part(one)], ledger)
+    running = [one for each in streams.values() for one in each if _takes_part(one)]
+    held = [
+        (name, slot, amount)
+        for name, lineup in lineups.items()
+        for slot, amount in usage(lineup.holding)
+    ]
+    if not tree.cyclic and not _admit_all(running, _ledger(snapshot, tree, held)):
+        _admit(running, _ledger(snapshot, tree, held))
     return Simulation(
         queues={
             name: QueueGrants(
@@ -147,27 +132,38 @@ def simulate(*, snapshot: Snapshot, tree: Tree, lineups: Mapping[str, Lineup]) -
     )
 
 
-class _Stream:
-    """A batch on its way through the simulation."""
-
-    __slots__ = ("asks", "batch", "grants", "queue", "shared")
-
-    def __init__(self, *, batch: Batch, queue: ClusterQueue, asks: tuple[Ask, ...]) -> None:
-        self.batch = batch
-        self.queue = queue
-        self.asks = asks
-        self.grants: list[Grant] = []
-        self.shared: dict[tuple[_Choice, bool], Grant] = {}
+def _ledger(snapshot: Snapshot, tree: Tree, held: Sequence[tuple[str, Slot, int]]) -> Ledger:
+    ledger = Ledger(tree=tree, cluster_queues=snapshot.cluster_queues, cohorts=snapshot.cohorts)
+    for name, slot, amount in held:
+        ledger.take(name, slot, amount)
+    return ledger
 
 
-def _takes_part(stream: _Stream) -> bool:
+def _takes_part(stream: Stream) -> bool:
     workload_class = stream.batch.workload_class
     return workload_class in _BEFORE_OTHERS or (
         stream.queue.strict_fifo and workload_class in _NEVER
     )
 
 
-def _admit(streams: Sequence[_Stream], ledger: Ledger) -> None:
+def _admit_all(streams: Sequence[Stream], ledger: Ledger) -> bool:
+    """Grant everything at once where it fits together: then no order would change a thing."""
+    choices = [_choose(stream, ledger, least=False) for stream in streams]
+    chosen = [one for one in choices if one is not None]
+    if len(chosen) < len(streams):
+        return False
+    for stream, (_, taken) in zip(streams, chosen, strict=True):
+        for slot, amount in taken.items():
+            whole = amount * len(stream.batch.members)
+            if whole > ledger.free(stream.queue.name, slot):
+                return False
+            ledger.take(stream.queue.name, slot, whole)
+    for stream, (choice, _) in zip(streams, chosen, strict=True):
+        stream.grants = [stream.granted(choice, least=False)] * len(stream.batch.members)
+    return True
+
+
+def _admit(streams: Sequence[Stream], ledger: Ledger) -> None:
     """Take the earliest head again and again, until none is left."""
     heads = [_head(stream, index, 0) for index, stream in enumerate(streams)]
     heapify(heads)
@@ -184,39 +180,38 @@ def _admit(streams: Sequence[_Stream], ledger: Ledger) -> None:
             heappop(heads)
 
 
-def _head(stream: _Stream, index: int, position: int) -> tuple[int, Instant, str, int, int]:
+def _head(stream: Stream, index: int, position: int) -> tuple[int, Instant, str, int, int]:
     member = stream.batch.members[position]
     return (-member.priority, member.queued_at, member.uid, index, position)
 
 
-def _grant(stream: _Stream, ledger: Ledger) -> bool:
+def _grant(stream: Stream, ledger: Ledger) -> bool:
     """Give quota to a stream's next member, whole or with its least pods, if it is there."""
-    if stream.batch.workload_class in _NEVER:
+    found, least = _choose(stream, ledger, least=False), False
+    if found is None and any(ask.least < ask.count for ask in stream.asks):
+        found, least = _choose(stream, ledger, least=True), True
+    if found is None:
         return False
-    choice, least = _fit(stream, ledger, least=False), False
-    if choice is None and any(ask.least < ask.count for ask in stream.asks):
-        choice, least = _fit(stream, ledger, least=True), True
-    if choice is None:
-        return False
-    grant = stream.shared.get((choice, least))
-    if grant is None:
-        grant = stream.shared[(choice, least)] = tuple(
-            Granted(pod_set=ask.pod_set, count=ask.least if least else ask.count, flavors=flavors)
-            for ask, flavors in zip(stream.asks, choice, strict=True)
-        )
-    stream.grants.append(grant)
+    choice, taken = found
+    for slot, amount in taken.items():
+        ledger.take(stream.queue.name, slot, amount)
+    stream.grants.append(stream.granted(choice, least=least))
     return True
 
 
-def _fit(stream: _Stream, ledger: Ledger, *, least: bool) -> _Choice | None:
-    """Choose each podset's flavors and take their quota; None where some podset finds none."""
-    queue, taken = stream.queue.name, dict[Slot, int]()
+def _choose(
+    stream: Stream, ledger: Ledger, *, least: bool
+) -> tuple[Choice, dict[Slot, int]] | None:
+    """Choose each podset's flavors and sum up what they take; None where one finds none."""
+    if stream.batch.workload_class in _NEVER:
+        return None
+    taken: dict[Slot, int] = {}
     choice: list[tuple[tuple[str, str], ...]] = []
     for ask in stream.asks:
         count = ask.least if least else ask.count
         flavors: list[tuple[str, str]] = []
         for group in ask.groups if count else ():
-            flavor = _flavor(group, count, queue, ledger, taken)
+            flavor = _flavor(group, count, stream.queue.name, ledger, taken)
             if flavor is None:
                 return None
             for resource, each in group.each:
@@ -224,9 +219,7 @@ def _fit(stream: _Stream, ledger: Ledger, *, least: bool) -> _Choice | None:
                 taken[slot] = taken.get(slot, 0) + each * count
                 flavors.append((resource, flavor))
         choice.append(tuple(flavors))
-    for slot, amount in taken.items():
-        ledger.take(queue, slot, amount)
-    return tuple(choice)
+    return tuple(choice), taken
 
 
 def _flavor(
