@@ -10,7 +10,6 @@ import structlog
 
 from scaler.core.decision import Decision
 from scaler.core.model import Instant
-from scaler.core.model import Instant
 from scaler.core.trigger import TriggerRef
 from scaler.kube.client import ApiServer
 from scaler.kube.credentials import find_credentials
@@ -48,10 +47,16 @@ class Part(Protocol):
 class App:
     """All parts of `serve`; built and run inside one event loop."""
 
-    def __init__(self, settings: Settings, *, clock: Callable[[], Instant] = time.time) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Callable[[], Instant] = time.time,
+        speed: float = 1.0,
+    ) -> None:
         """Read the policy and find the cluster, then build; nothing is opened yet.
 
-        The clock is the cluster's: an embedded one may run faster than the wall's.
+        The clock is the cluster's: an embedded one may run faster than the wall's, `speed` times.
 
         Raises:
             PolicyError: no good policy to start with.
@@ -59,7 +64,7 @@ class App:
         """
         self._settings = settings
         self._clock = clock
-        policy_file = PolicyFile(settings.policy)
+        policy_file = PolicyFile(settings.policy, clock=clock)
         policy = _first(policy_file)
         api = ApiServer(find_credentials(settings.kubeconfig, context=settings.context))
         telemetry = Telemetry()
@@ -73,7 +78,6 @@ class App:
                 sink=inbox,
                 clock=clock,
                 times=WatchTimes(silence=settings.watch_read_timeout),
-                clock=clock,
             )
             for resource in RESOURCES.values()
         )
