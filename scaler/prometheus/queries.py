@@ -33,7 +33,9 @@ class FleetQuery(StrEnum):
     PEAK = "peak"
     """Maximum in the window by series labels and signal, in the metric's scale."""
     SAMPLES = "samples"
-    """Samples in the window by device, signal and tally."""
+    """Samples in the window by device, signal and tally; only of signals that vouch."""
+    SERIES = "series"
+    """Raw samples in the window by series labels and signal; only of signals that vouch."""
     LATEST = "latest"
     """Time of the newest usable sample by series labels and signal."""
     LAST_BUSY = "last_busy"
@@ -90,11 +92,13 @@ def fleet_queries(
     """
     scope = _scope(settings=settings, window=key.window_seconds)
     signals = scope.profile.signals
+    vouching = tuple(signal for signal in signals if signal.vouches)
     built = {
         FleetQuery.PEAK: _any(_peak(scope, signal) for signal in signals),
         FleetQuery.SAMPLES: _any(
-            _samples(scope, signal, key=key, settings=settings, at=at) for signal in signals
+            _samples(scope, signal, key=key, settings=settings, at=at) for signal in vouching
         ),
+        FleetQuery.SERIES: _any(_raw_count(scope, signal) for signal in vouching),
         FleetQuery.LATEST: _any(_latest(scope, signal) for signal in signals),
         FleetQuery.LAST_BUSY: _any(
             _last_busy(scope, signal, key=key, settings=settings, look_back=look_back)
@@ -165,6 +169,11 @@ def _samples(
     }
     tagged = (_tagged(count, label=TALLY, value=tally) for tally, count in counts.items())
     return _named(_any(tagged), signal)
+
+
+def _raw_count(scope: _Scope, signal: ActivitySignal) -> str:
+    count = f"count_over_time({scope.select(signal.metric)}[{scope.window}])"
+    return _named(f"max by ({scope.labels}) ({count})", signal)
 
 
 def _latest(scope: _Scope, signal: ActivitySignal) -> str:

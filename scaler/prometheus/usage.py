@@ -2,8 +2,9 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from scaler.core.model import Instant, Name
 from scaler.core.profile import MetricProfile
@@ -21,6 +22,17 @@ class _Series:
     signal: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """How many samples of one signal a device has in the window."""
+
+    usable: int
+    garbage: int
+
+
+_Tallied: TypeAlias = Mapping[Device, Mapping[str, _Counts]]
+
+
 def usage(
     *,
     key: UsageKey,
@@ -29,10 +41,10 @@ def usage(
     vectors: Mapping[FleetQuery, Vector],
 ) -> Usage:
     """Join the vectors; a row without its device labels can't be told from another and is left."""
-    readings = _readings(profile=profile, vectors=vectors)
+    tallied = _tallied(profile=profile, vector=vectors.get(FleetQuery.SAMPLES, ()))
     by_pod: defaultdict[Name, list[Reading]] = defaultdict(list)
     by_device: defaultdict[Device, list[Reading]] = defaultdict(list)
-    for reading in readings:
+    for reading in _readings(profile=profile, vectors=vectors, tallied=tallied):
         by_device[reading.device].append(reading)
         if reading.pod is not None:
             by_pod[reading.pod].append(reading)
@@ -41,7 +53,7 @@ def usage(
         at=at,
         by_pod={pod: tuple(found) for pod, found in by_pod.items()},
         by_device={device: tuple(found) for device, found in by_device.items()},
-        devices=_devices(profile=profile, vectors=vectors, seen=by_device),
+        devices=_devices(profile=profile, vectors=vectors, seen=by_device, tallied=tallied),
     )
 
 
@@ -63,22 +75,30 @@ def pod_of(*, labels: Mapping[str, str], profile: MetricProfile) -> Name | None:
 
 
 def _readings(
-    *, profile: MetricProfile, vectors: Mapping[FleetQuery, Vector]
-) -> tuple[Reading, ...]:
-    peak = _largest(profile=profile, vector=vectors.get(FleetQuery.PEAK, ()))
-    latest = _largest(profile=profile, vector=vectors.get(FleetQuery.LATEST, ()))
-    busy = _largest(profile=profile, vector=vectors.get(FleetQuery.LAST_BUSY, ()))
-    return tuple(
-        Reading(
+    *, profile: MetricProfile, vectors: Mapping[FleetQuery, Vector], tallied: _Tallied
+) -> Iterator[Reading]:
+    peak, latest, busy, count = (
+        _largest(profile=profile, vector=vectors.get(name, ()))
+        for name in (FleetQuery.PEAK, FleetQuery.LATEST, FleetQuery.LAST_BUSY, FleetQuery.SERIES)
+    )
+    for series in dict.fromkeys((*peak, *latest, *busy)):
+        counts = tallied.get(series.device, {}).get(series.signal)
+        yield Reading(
             device=series.device,
             pod=series.pod,
             signal=series.signal,
             peak=_percent(peak.get(series), signal=series.signal, profile=profile),
             latest=latest.get(series),
             last_busy=busy.get(series),
+            samples=_own(count.get(series), counts=counts),
         )
-        for series in dict.fromkeys((*peak, *latest, *busy))
-    )
+
+
+def _own(count: float | None, *, counts: _Counts | None) -> int | None:
+    """Count a series' usable samples at least: all garbage of its device may be its own."""
+    if counts is None:
+        return None
+    return max(0, min(int(count or 0), counts.usable + counts.garbage) - counts.garbage)
 
 
 def _largest(*, profile: MetricProfile, vector: Vector) -> Mapping[_Series, float]:
@@ -112,20 +132,20 @@ def _devices(
     profile: MetricProfile,
     vectors: Mapping[FleetQuery, Vector],
     seen: Iterable[Device],
+    tallied: _Tallied,
 ) -> Mapping[Device, DeviceReading]:
     models = _models(profile=profile, vectors=vectors.values())
-    samples = _samples(profile=profile, vector=vectors.get(FleetQuery.SAMPLES, ()))
     watts = _by_device(profile=profile, vector=vectors.get(FleetQuery.POWER, ()))
     changes = _by_device(profile=profile, vector=vectors.get(FleetQuery.MOVED, ()))
     return {
         device: DeviceReading(
             device=device,
             model=models.get(device, ""),
-            samples=samples.get(device, {}),
+            samples={name: one.usable for name, one in tallied.get(device, {}).items()},
             peak_watts=watts[device] * profile.watts_per_unit if device in watts else None,
             moved=changes[device] > 0 if device in changes else None,
         )
-        for device in dict.fromkeys((*seen, *samples, *watts, *changes))
+        for device in dict.fromkeys((*seen, *tallied, *watts, *changes))
     }
 
 
@@ -149,21 +169,22 @@ def _by_device(*, profile: MetricProfile, vector: Vector) -> Mapping[Device, flo
     return largest
 
 
-def _samples(*, profile: MetricProfile, vector: Vector) -> Mapping[Device, Mapping[str, int]]:
-    """Join the tallies of SAMPLES into usable samples, the smaller answer wherever they differ."""
+def _tallied(*, profile: MetricProfile, vector: Vector) -> _Tallied:
     tallies: defaultdict[tuple[Device, str], dict[str, float]] = defaultdict(dict)
     for sample in vector:
         device = device_of(labels=sample.labels, profile=profile)
         if device is not None and sample.finite:
             counts = tallies[device, sample.labels.get(SIGNAL, "")]
             counts[sample.labels.get(TALLY, "")] = sample.value
-    samples: defaultdict[Device, dict[str, int]] = defaultdict(dict)
+    tallied: defaultdict[Device, dict[str, _Counts]] = defaultdict(dict)
     for (device, signal), counts in tallies.items():
-        samples[device][signal] = _usable(counts)
-    return samples
+        tallied[device][signal] = _counts(counts)
+    return tallied
 
 
-def _usable(counts: Mapping[str, float]) -> int:
+def _counts(counts: Mapping[str, float]) -> _Counts:
+    """Join the tallies, the smaller answer wherever they differ."""
     filled = math.ceil(counts.get(Tally.FRESH, 0) / 2)
     garbage = math.ceil(counts.get(Tally.GARBAGE, 0) / 2)
-    return max(0, min(int(counts.get(Tally.DISTINCT, 0)), filled) - garbage)
+    different = int(counts.get(Tally.DISTINCT, 0))
+    return _Counts(usable=max(0, min(different, filled) - garbage), garbage=garbage)

@@ -28,7 +28,8 @@ def read_samples(text: str) -> SampleStore:
     """
     found: dict[tuple[Labels, int], float] = {}
     for number, labels, time, value in _samples(text):
-        if found.setdefault((labels, time), value) != value:
+        # As text, since NaN equals nothing.
+        if repr(found.setdefault((labels, time), value)) != repr(value):
             raise OpenMetricsError(f"line {number}: another value of the same series and time")
     store = SampleStore()
     for labels, time in sorted(found):

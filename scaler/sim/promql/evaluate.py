@@ -122,7 +122,7 @@ class _Evaluation:
             case Subquery(inner=inner, window=window):
                 instants = self._subquery_instants(node)
                 inside = _Evaluation(self._samples, engine=self._engine, instants=instants)
-                rows = inside.vector_of_subquery(inner)
+                rows = inside._vector(inner, of="a subquery")
                 return [_points(row.labels, instants, row.values) for row in rows], window
             case _:
                 raise PromQLError(f"{of} expects a range vector")
@@ -132,13 +132,6 @@ class _Evaluation:
         start = self._instants[0] - node.window
         first = -(-start // step) if self._engine.closed_ranges else start // step + 1
         return range(first * step, self._instants[-1] + 1, step)
-
-    def vector_of_subquery(self, node: Node) -> list[Row]:
-        """Evaluate a subquery's inside; a scalar is a series without labels."""
-        if not self._instants:
-            return []
-        result = self.value(node)
-        return [Row((), list(result.values))] if isinstance(result, Scalar) else result
 
     # --- operations ----------------------------------------------------------------------------
 

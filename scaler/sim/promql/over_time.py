@@ -107,10 +107,12 @@ def _extrapolated(window: Window, *, counter: bool, seconds: float | None = None
     between = sampled / (len(times) - 1)
     to_start = (times[0] - window.start) / 1000
     to_end = (window.end - times[-1]) / 1000
-    to_start = between / 2 if to_start >= between * 1.1 else to_start
     to_end = between / 2 if to_end >= between * 1.1 else to_end
-    if counter and grown > 0 and values[0] >= 0:
-        to_start = min(to_start, sampled * (values[0] / grown))
+    to_zero = sampled * (values[0] / grown) if counter and grown > 0 <= values[0] else math.inf
+    if window.closed:  # before 3.0 the counter's zero came first
+        to_start = min(to_start, to_zero)
+    to_start = between / 2 if to_start >= between * 1.1 else to_start
+    to_start = min(to_start, to_zero)
     factor = (sampled + to_start + to_end) / sampled
     if seconds is not None:
         factor /= seconds

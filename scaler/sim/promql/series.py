@@ -50,6 +50,8 @@ class Window:
     start: int
     end: int
     """The range's own borders, milliseconds."""
+    closed: bool
+    """The start belongs to the range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class Points:
         low, high = cut(self.times, start), bisect_right(self.times, end)
         if low >= high:
             return None
-        return Window(self.times[low:high], self.values[low:high], start, end)
+        return Window(self.times[low:high], self.values[low:high], start, end, closed)
 
 
 def newest(
