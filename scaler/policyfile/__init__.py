@@ -4,8 +4,8 @@ One table of fields (`fields`) is read by the parser and written out as the JSON
 the two can't drift apart.
 """
 
-from scaler.policyfile.parse import parse_policy
+from scaler.policyfile.parse import parse_policy, read_policy
 from scaler.policyfile.schema import schema
 from scaler.policyfile.watch import PolicyError, PolicyFile, PolicyState
 
-__all__ = ["PolicyError", "PolicyFile", "PolicyState", "parse_policy", "schema"]
+__all__ = ["PolicyError", "PolicyFile", "PolicyState", "parse_policy", "read_policy", "schema"]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from scaler.core.policy import Policy
 from scaler.core.trigger import Problem
-from scaler.policyfile.document import read_documents, shown, written
+from scaler.policyfile.document import Tree, read_documents, shown, written
 from scaler.policyfile.fields import POLICY
 from scaler.policyfile.rules import broken_rules
 from scaler.policyfile.shapes import Reader
@@ -24,12 +24,17 @@ def parse_policy(text: str) -> Policy | tuple[Problem, ...]:
         allowed = "the file must hold one document with at least one key, or {}"
         said = f"{count} documents" if count > 1 else "empty"
         return (*problems, Problem(path=written(()), value=said, allowed=allowed))
-    tree = documents[0]
+    found = read_policy(documents[0])
+    if isinstance(found, Policy):
+        return problems or found
+    return (*problems, *found)
+
+
+def read_policy(tree: Tree) -> Policy | tuple[Problem, ...]:
+    """Read a policy that is a value already, out of a document of its own or of another."""
     reader = Reader()
     policy = reader.read(POLICY, tree)
-    problems = (*problems, *reader.problems)
     if not isinstance(policy, Policy) or not isinstance(tree, Mapping):
-        return problems or (
-            Problem(path=written(()), value=shown(tree), allowed="allowed is a mapping"),
-        )
-    return (*problems, *broken_rules(policy, tree)) or policy
+        nothing = Problem(path=written(()), value=shown(tree), allowed="allowed is a mapping")
+        return tuple(reader.problems) or (nothing,)
+    return (*reader.problems, *broken_rules(policy, tree)) or policy

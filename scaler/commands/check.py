@@ -1,0 +1,138 @@
+"""`check`: policies and ScaledObjects, before they are applied."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from scaler.commands.arguments import Commands, refuse
+from scaler.commands.check_company import judge_company
+from scaler.commands.check_files import Checked, Finding, Severity, read_files
+from scaler.commands.check_rules import judge
+from scaler.core.trigger import Problem
+from scaler.policyfile import schema
+
+OK, BAD_INPUT = 0, 2
+_STDIN = "-"
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "check",
+        help="judge policies and ScaledObjects before they are applied",
+        description="Judge policy files, ConfigMaps with a policy.yaml, and ScaledObjects; files "
+        "that are given together are judged together. Exit 0 when all is well, warnings allowed; "
+        "2 with errors.",
+        epilog="examples: kueue-gpu-scaler check policy.yaml scaledobject.yaml   |   "
+        "kubectl get scaledobjects -A -o yaml | kueue-gpu-scaler check -   |   "
+        "kueue-gpu-scaler check --schema",
+    )
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="a YAML or JSON file, a folder of them, - for stdin",
+    )
+    parser.add_argument(
+        "--schema", action="store_true", help="print the JSON Schema of a policy file instead"
+    )
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json"), default="text", help="default: %(default)s"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, out: TextIO) -> int:
+    """Check; exit 0 clean or with warnings, 2 with errors."""
+    if args.schema:
+        out.write(schema())
+        return OK
+    if not args.paths:
+        return refuse("check takes at least one PATH, - for stdin, or --schema")
+    texts, unreadable = _texts(args.paths)
+    checked = read_files(texts)
+    findings = (*unreadable, *all_findings(checked))
+    if args.output == "json":
+        _print_json(findings, out)
+    else:
+        _print_text(findings, checked, out)
+    return BAD_INPUT if any(one.severity is Severity.ERROR for one in findings) else OK
+
+
+def all_findings(checked: Checked) -> tuple[Finding, ...]:
+    """Give every finding: what can't be read, each object by itself, then all together."""
+    return (
+        *checked.findings,
+        *(finding for manifest in checked.manifests for finding in judge(manifest)),
+        *judge_company(checked),
+    )
+
+
+def _texts(paths: Sequence[str]) -> tuple[list[tuple[str, str]], list[Finding]]:
+    """Read files; one that can't be read is a finding, and the others are read all the same."""
+    texts: list[tuple[str, str]] = []
+    unreadable: list[Finding] = []
+    for name in _expanded(paths):
+        try:
+            text = sys.stdin.read() if name == _STDIN else Path(name).read_text("utf-8-sig")
+        except UnicodeDecodeError:
+            unreadable.append(_unreadable(name, "it must be UTF-8 text"))
+        except OSError as error:
+            unreadable.append(_unreadable(name, f"it can't be read: {error.strerror or error}"))
+        else:
+            texts.append(("stdin" if name == _STDIN else name, text))
+    return texts, unreadable
+
+
+def _expanded(paths: Sequence[str]) -> Iterator[str]:
+    """Give the files of folders, sorted, those of folders within left out."""
+    for name in paths:
+        if name != _STDIN and Path(name).is_dir():
+            yield from sorted(
+                str(file) for file in Path(name).iterdir() if file.suffix in _SUFFIXES
+            )
+        else:
+            yield name
+
+
+def _unreadable(name: str, reason: str) -> Finding:
+    problem = Problem(path="(file)", value=name, allowed=reason)
+    return Finding(severity=Severity.ERROR, file=name, subject="", problem=problem)
+
+
+def _counts(findings: Sequence[Finding]) -> tuple[int, int]:
+    errors = sum(finding.severity is Severity.ERROR for finding in findings)
+    return errors, len(findings) - errors
+
+
+def _print_text(findings: Sequence[Finding], checked: Checked, out: TextIO) -> None:
+    for finding in findings:
+        print(finding, file=out)
+    errors, warnings = _counts(findings)
+    objects = sum(one.kind == "ScaledObject" for one in checked.manifests)
+    print(
+        f"policies: {checked.read}, ScaledObjects: {objects}, "
+        f"errors: {errors}, warnings: {warnings}",
+        file=out,
+    )
+
+
+def _print_json(findings: Sequence[Finding], out: TextIO) -> None:
+    errors, warnings = _counts(findings)
+    listed = [
+        {
+            "severity": finding.severity,
+            "file": finding.file,
+            "object": finding.subject,
+            "path": finding.problem.path,
+            "value": finding.problem.value,
+            "allowed": finding.problem.allowed,
+        }
+        for finding in findings
+    ]
+    whole = {"errors": errors, "warnings": warnings, "findings": listed}
+    print(json.dumps(whole, indent=2, ensure_ascii=False), file=out)
