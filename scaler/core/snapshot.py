@@ -80,6 +80,9 @@ def is_plain(workload: Workload) -> bool:
     Not so where the clock, another Workload or an annotation has a say. A group of plain ones can
     be counted without looking at its members.
     """
+    for owner in workload.owners:
+        if owner.kind == "Workload":
+            return False
     return not (
         workload.requeue_at is not None
         or workload.deleting
@@ -88,7 +91,6 @@ def is_plain(workload: Workload) -> bool:
         or workload.allowed_flavors is not None
         or workload.reclaimable
         or workload.cluster_name is not None
-        or any(owner.kind == "Workload" for owner in workload.owners)
         or (
             (workload.reserved or workload.admitted or workload.admission is not None)
             and workload.standing not in _WITH_QUOTA

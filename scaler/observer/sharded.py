@@ -37,13 +37,10 @@ class Sharded(Generic[K, V]):
         self._frozen: ShardedMapping[K, V] | None = None
         self._shared = [False] * SHARDS
 
-    def _own(self, key: K) -> dict[K, V]:
-        index = hash(key) % SHARDS
-        if self._shared[index]:
-            self._shards[index] = dict(self._shards[index])
-            self._shared[index] = False
-        self._frozen = None
-        return self._shards[index]
+    def _own(self, index: int) -> None:
+        """Copy a shard that readers hold."""
+        self._shards[index] = dict(self._shards[index])
+        self._shared[index] = False
 
     def get(self, key: K) -> V | None:
         """Give the entry, None where there is none."""
@@ -51,12 +48,20 @@ class Sharded(Generic[K, V]):
 
     def put(self, key: K, value: V) -> None:
         """Set an entry."""
-        self._own(key)[key] = value
+        index = hash(key) % SHARDS
+        if self._shared[index]:
+            self._own(index)
+        self._shards[index][key] = value
+        self._frozen = None
 
     def drop(self, key: K) -> None:
         """Remove an entry, if it is there."""
-        if key in self._shards[hash(key) % SHARDS]:
-            del self._own(key)[key]
+        index = hash(key) % SHARDS
+        if key in self._shards[index]:
+            if self._shared[index]:
+                self._own(index)
+            del self._shards[index][key]
+            self._frozen = None
 
     def freeze(self) -> ShardedMapping[K, V]:
         """Give the entries of this moment; later writes copy what they change."""

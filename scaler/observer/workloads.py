@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from scaler.core.model import Instant, LocalQueue, Name, Workload
+from scaler.core.model import Instant, LocalQueue, Name, PodSet, Workload
 from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import GroupKey, Part, Partition, QueuePartition, is_plain
 from scaler.observer.sharded import Sharded, ShardedMapping
@@ -13,30 +13,44 @@ from scaler.observer.sharded import Sharded, ShardedMapping
 Bucket: TypeAlias = str | None
 """A ClusterQueue's name; None holds the Workloads whose LocalQueue does not exist."""
 
-Place: TypeAlias = tuple[Bucket, GroupKey]
-
 
 def queue_order(workload: Workload) -> tuple[int, Instant, str]:
     """Give Kueue's order: higher priority first, then the older queue timestamp, then the uid."""
     return (-workload.priority, workload.queued_at, workload.uid)
 
 
+class Group:
+    """The Workloads of one ClusterQueue that have standing and podsets in common, in queue order.
+
+    `alike` keeps equal podsets alive by whose identity the group is found, so that no other
+    object can take that identity.
+    """
+
+    __slots__ = ("alike", "bucket", "key", "members")
+
+    def __init__(self, *, bucket: Bucket, key: GroupKey) -> None:
+        self.bucket = bucket
+        self.key = key
+        self.members: list[Workload] = []
+        self.alike: list[tuple[PodSet, ...]] = []
+
+
 class WorkloadIndex:
     """Sort Workloads into groups; owned by the observer's thread.
 
     Invariant: each indexed Workload stands in exactly one group, the one that `_places` names, and
-    every group's list is in queue order.
+    every group's members are in queue order.
     """
 
     def __init__(self) -> None:
         self._index: Sharded[Name, Workload] = Sharded()
         self._owners: Sharded[str, tuple[Workload, ...]] = Sharded()
-        self._places: dict[Name, Place] = {}
-        self._groups: dict[Bucket, dict[GroupKey, list[Workload]]] = {}
+        self._places: dict[Name, Group] = {}
+        self._groups: dict[tuple[Bucket, GroupKey], Group] = {}
+        self._found: dict[tuple[Bucket, WorkloadClass, int, bool], Group] = {}
         self._frozen: dict[Bucket, dict[GroupKey, tuple[Workload, ...]]] = {}
         self._partitions: dict[str, QueuePartition] = {}
-        self._dirty: set[Place] = set()
-        self._keys: dict[tuple[WorkloadClass, int, bool], GroupKey] = {}
+        self._dirty: set[Group] = set()
         self._routes: dict[Name, str] = {}
         self._waiting: dict[Name, set[Name]] = {}
 
@@ -45,34 +59,33 @@ class WorkloadIndex:
         listed = {workload.key: workload for workload in workloads}
         for key in [key for key in self._places if key not in listed]:
             self.remove(key)
-        fresh: dict[Place, list[Workload]] = {}
-        for workload in listed.values():
-            if workload.key in self._places:
+        fresh: set[Group] = set()
+        for key, workload in listed.items():
+            if key in self._places:
                 self.put(workload)
             elif workload.standing is not WorkloadClass.FINISHED:
-                fresh.setdefault(self._register(workload), []).append(workload)
-        self._merge(fresh)
+                group = self._register(key, workload)
+                group.members.append(workload)
+                fresh.add(group)
+        for group in fresh:
+            # Once a group: a first list of 100,000 must not be inserted one by one.
+            group.members.sort(key=queue_order)
 
     def put(self, workload: Workload) -> None:
         """Take a new or changed Workload."""
-        self.remove(workload.key)
-        if workload.standing is WorkloadClass.FINISHED:
-            return
-        bucket, key = self._register(workload)
-        insort(self._groups[bucket].setdefault(key, []), workload, key=queue_order)
+        key = workload.key
+        self.remove(key)
+        if workload.standing is not WorkloadClass.FINISHED:
+            insort(self._register(key, workload).members, workload, key=queue_order)
 
     def remove(self, key: Name) -> None:
         """Forget a Workload."""
-        place = self._places.pop(key, None)
+        group = self._places.pop(key, None)
         workload = self._index.get(key)
-        if place is None or workload is None:
+        if group is None or workload is None:
             return
-        bucket, group_key = place
-        group = self._groups[bucket][group_key]
-        del group[bisect_left(group, queue_order(workload), key=queue_order)]
-        if not group:
-            del self._groups[bucket][group_key]
-        self._dirty.add(place)
+        del group.members[bisect_left(group.members, queue_order(workload), key=queue_order)]
+        self._dirty.add(group)
         self._index.drop(key)
         self._waiting.get((workload.namespace, workload.queue_name), set()).discard(key)
         for owner in workload.owners:
@@ -96,16 +109,15 @@ class WorkloadIndex:
     def freeze(self) -> set[Partition]:
         """Bring the published partitions up to date and say which of them changed."""
         touched: set[Partition] = set()
-        for bucket, key in self._dirty:
-            frozen = self._frozen.setdefault(bucket, {})
-            members = self._groups.get(bucket, {}).get(key)
-            if members:
-                frozen[key] = tuple(members)
+        for group in self._dirty:
+            frozen = self._frozen.setdefault(group.bucket, {})
+            if group.members:
+                frozen[group.key] = tuple(group.members)
             else:
-                frozen.pop(key, None)
-                self._keys.pop((key.standing, id(key.pod_sets), key.plain), None)
-            touched.add((Part.QUEUE, bucket or ""))
-        for bucket in {bucket for bucket, _ in self._dirty}:
+                frozen.pop(group.key, None)
+                self._forget(group)
+            touched.add((Part.QUEUE, group.bucket or ""))
+        for bucket in {group.bucket for group in self._dirty}:
             self._publish(bucket)
         self._dirty.clear()
         return touched
@@ -139,40 +151,42 @@ class WorkloadIndex:
         else:
             self._partitions.pop(bucket, None)
 
-    def _register(self, workload: Workload) -> Place:
-        queue = (workload.namespace, workload.queue_name)
+    def _register(self, key: Name, workload: Workload) -> Group:
         if workload.admission is None:
-            self._waiting.setdefault(queue, set()).add(workload.key)
+            queue = (workload.namespace, workload.queue_name)
+            waiting = self._waiting.get(queue)
+            if waiting is None:
+                waiting = self._waiting[queue] = set()
+            waiting.add(key)
             bucket = self._routes.get(queue)
         else:
             bucket = workload.admission.cluster_queue
-        place = (bucket, self._key(workload))
-        self._groups.setdefault(bucket, {})
-        self._places[workload.key] = place
-        self._dirty.add(place)
-        self._index.put(workload.key, workload)
+        group = self._group(bucket, workload)
+        self._places[key] = group
+        self._dirty.add(group)
+        self._index.put(key, workload)
         for owner in workload.owners:
-            self._owners.put(owner.uid, (*(self._owners.get(owner.uid) or ()), workload))
-        return place
+            known = self._owners.get(owner.uid)
+            self._owners.put(owner.uid, (*known, workload) if known else (workload,))
+        return group
 
-    def _merge(self, fresh: Mapping[Place, list[Workload]]) -> None:
-        """Sort once a group: a first list of 100,000 must not be inserted one by one."""
-        for (bucket, key), workloads in fresh.items():
-            group = self._groups[bucket].setdefault(key, [])
-            group.extend(workloads)
-            group.sort(key=queue_order)
-
-    def _key(self, workload: Workload) -> GroupKey:
-        """Find the group's key by identity: decoding shares equal podsets, hashing them is slow.
-
-        The key keeps its podsets alive, so their identity can't be reused by others.
-        """
+    def _group(self, bucket: Bucket, workload: Workload) -> Group:
+        """Find the group by identity first: decoding shares equal podsets, hashing them is slow."""
         pod_sets, plain = workload.pod_sets, is_plain(workload)
-        key = self._keys.get((workload.standing, id(pod_sets), plain))
-        if key is None:
+        quick = (bucket, workload.standing, id(pod_sets), plain)
+        group = self._found.get(quick)
+        if group is None:
             key = GroupKey(standing=workload.standing, pod_sets=pod_sets, plain=plain)
-            self._keys[(workload.standing, id(pod_sets), plain)] = key
-        return key
+            group = self._groups.setdefault((bucket, key), Group(bucket=bucket, key=key))
+            group.alike.append(pod_sets)
+            self._found[quick] = group
+        return group
+
+    def _forget(self, group: Group) -> None:
+        key = group.key
+        del self._groups[(group.bucket, key)]
+        for pod_sets in group.alike:
+            del self._found[(group.bucket, key.standing, id(pod_sets), key.plain)]
 
     def _disown(self, uid: str, key: Name) -> None:
         rest = tuple(w for w in self._owners.get(uid) or () if w.key != key)
