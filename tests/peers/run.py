@@ -1,0 +1,104 @@
+"""Try the service against what it works with for real: KEDA's client, Prometheus, Kueue's objects.
+
+Usage: python -m tests.peers.run
+
+Go peers are built into .build/ at the first run. What is missing on this machine is skipped and
+said; in CI (CI=true) that fails.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.peers import keda_scenario, kueue_samples
+from tests.peers.builds import BUILT, KEDA, PROMETHEUS, ROOT, CannotBuildError, build
+from tests.peers.report import Report
+
+SAMPLES = ROOT.parent / "shared" / "data" / "kueue-samples"
+COMPARE = Path(__file__).parent / "prometheus" / "compare.py"
+
+
+def main() -> int:
+    """Try every part; give the exit code."""
+    report = Report()
+    _kueue(report)
+    _keda(report)
+    _prometheus(report)
+    _debian_prometheus(report)
+    return report.exit_code()
+
+
+def _kueue(report: Report) -> None:
+    report.part("objects of a real Kueue")
+    if not SAMPLES.is_dir():
+        report.skip("Kueue's objects", why=f"{SAMPLES} is not there")
+        return
+    kueue_samples.run(report, folder=SAMPLES)
+
+
+def _keda(report: Report) -> None:
+    report.part("KEDA's own scaler client")
+    try:
+        build(KEDA)
+    except CannotBuildError as error:
+        report.skip("KEDA's client", why=str(error))
+        return
+    try:
+        keda_scenario.run(report, program=KEDA.program("keda"))
+    except (RuntimeError, TimeoutError) as error:
+        report.check("the scenario is played to its end", ok=False, found=error)
+
+
+def _prometheus(report: Report) -> None:
+    report.part("Prometheus, newest")
+    try:
+        build(PROMETHEUS)
+    except CannotBuildError as error:
+        report.skip("the newest Prometheus", why=str(error))
+        return
+    _compare(report, *(PROMETHEUS.program(name) for name in PROMETHEUS.programs))
+
+
+def _debian_prometheus(report: Report) -> None:
+    report.part("Prometheus of the distribution")
+    installed, unpacked = Path("/usr/bin"), BUILT / "debian" / "usr" / "bin"
+    try:
+        if not any((folder / "prometheus").exists() for folder in (installed, unpacked)):
+            _unpack(BUILT / "debian")
+    except CannotBuildError as error:
+        report.skip("the distribution's Prometheus", why=str(error))
+        return
+    folder = installed if (installed / "prometheus").exists() else unpacked
+    _compare(report, folder / "prometheus", folder / "promtool")
+
+
+def _unpack(into: Path) -> None:
+    """Fetch the distribution's package and take its files out, so that no service is set up.
+
+    Raises:
+        CannotBuildError: there is no such package to be had.
+    """
+    if shutil.which("apt-get") is None:
+        message = "/usr/bin/prometheus is not there, nor is apt-get"
+        raise CannotBuildError(message)
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["apt-get", "download", "-q", "prometheus"]
+        got = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        packages = list(Path(folder).glob("prometheus_*.deb"))
+        if not packages:
+            message = f"`{' '.join(command)}` failed: {got.stderr.strip()[-300:]}"
+            raise CannotBuildError(message)
+        subprocess.run(["dpkg-deb", "-x", str(packages[0]), str(into)], check=True)
+
+
+def _compare(report: Report, prometheus: Path, promtool: Path) -> None:
+    """Hold the embedded Prometheus against a real one; the comparison prints its own lines."""
+    command = [sys.executable, str(COMPARE), f"--prometheus={prometheus}", f"--promtool={promtool}"]
+    code = subprocess.run(command, check=False).returncode
+    report.check("the embedded Prometheus answers as the real one", ok=code == 0, found=code)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
