@@ -149,6 +149,7 @@ class _Session(requests.Session):
                 headers=dict(headers),
                 auth=_Authorization(token=token, url=url),
                 timeout=timeout,
+                verify=self.verify,  # said here, or REQUESTS_CA_BUNDLE would win
                 allow_redirects=False,
                 stream=True,
             )

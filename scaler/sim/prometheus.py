@@ -56,7 +56,6 @@ class Asked:
 _Reply: TypeAlias = tuple[HTTPStatus, str, bytes]
 """Status, content type, body."""
 _JSON: Final = "application/json"
-_REDIRECT_TARGET: Final = "http://login.invalid/oauth"
 _LOGIN: Final = b"<!doctype html><html><body>Log in</body></html>"
 
 
@@ -80,6 +79,10 @@ class PrometheusServer:
         """The one bearer token that is let in; None = everyone is."""
         self.overrides: dict[str, bytes] = {}
         """Bodies by expression, given as they are with 200."""
+        self.redirect_to = "http://login.invalid"
+        self.set_cookie = ""
+        self.on_request: Callable[[], object] = lambda: None
+        """Called for each request before it is judged."""
         self._fault = Fault.NONE
         self._changed = threading.Condition()
         self._server = _Server(("127.0.0.1", 0), _Handler, prometheus=self)
@@ -135,6 +138,7 @@ class PrometheusServer:
     def reply(self, asked: Asked) -> _Reply | None:
         """Answer a request; None hangs up."""
         self.asked.append(asked)
+        self.on_request()
         if self.token is not None and asked.headers.get("authorization") != f"Bearer {self.token}":
             return HTTPStatus.UNAUTHORIZED, "text/plain", b"Unauthorized\n"
         with self._changed:
@@ -257,7 +261,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("content-type", content_type)
         if status is HTTPStatus.FOUND:
-            self.send_header("location", _REDIRECT_TARGET)
+            self.send_header("location", f"{self.server.prometheus.redirect_to}{self.path}")
+        if self.server.prometheus.set_cookie:
+            self.send_header("set-cookie", self.server.prometheus.set_cookie)
         self.send_header("content-length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -60,7 +60,10 @@ def evaluate(
         PromQLError: the expression is wrong, not known here, or matches ambiguously.
     """
     evaluation = _Evaluation(samples, engine=engine, instants=(round(at * 1000),))
-    result = evaluation.value(parse(expression))
+    try:
+        result = evaluation.value(parse(expression))
+    except RecursionError as error:
+        raise PromQLError("the expression is nested too deeply") from error
     if isinstance(result, Scalar):
         return result.values[0]
     return [(row.labels, value) for row in result if (value := row.values[0]) is not None]
