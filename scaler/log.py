@@ -2,14 +2,16 @@
 
 import logging
 import sys
+from typing import TextIO
 
 import structlog
 
 
-def configure(*, verbose: bool = False) -> None:
-    """Set up logging to standard error; JSON unless that is a terminal."""
+def configure(*, verbose: bool = False, stream: TextIO | None = None) -> None:
+    """Set up logging to a stream, else to standard error; JSON unless that is a terminal."""
+    stream = stream or sys.stderr
     level = logging.DEBUG if verbose else logging.INFO
-    terminal = sys.stderr.isatty()
+    terminal = stream.isatty()
     renderer = structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer()
     structlog.configure(
         processors=[
@@ -20,6 +22,6 @@ def configure(*, verbose: bool = False) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(stream),
         cache_logger_on_first_use=False,
     )

@@ -89,9 +89,17 @@ def hpa_name(spec: Spec) -> str:
 
 
 def hpa_document(
-    spec: Spec, *, api_version: str, metrics: Sequence[tuple[str, float]], keeps_tolerance: bool
+    spec: Spec,
+    *,
+    owner: Document,
+    api_version: str,
+    metrics: Sequence[tuple[str, float]],
+    keeps_tolerance: bool,
 ) -> Document:
-    """Write the HPA; where the cluster is too old for it the field `tolerance` is dropped."""
+    """Write the HPA as KEDA labels it, controlled by its ScaledObject, `owner`.
+
+    Where the cluster is too old for it the field `tolerance` is dropped.
+    """
     behavior = {
         direction: {k: v for k, v in rules.items() if keeps_tolerance or k != "tolerance"}
         for direction, rules in spec.behavior.items()
@@ -99,7 +107,16 @@ def hpa_document(
     if spec.scale_in_paused:
         behavior["scaleDown"] = behavior.get("scaleDown", {}) | {"selectPolicy": "Disabled"}
     return {
-        "metadata": {"name": hpa_name(spec), "namespace": spec.name[0]},
+        "metadata": {
+            "name": hpa_name(spec),
+            "namespace": spec.name[0],
+            "labels": {
+                "app.kubernetes.io/managed-by": "keda-operator",
+                "app.kubernetes.io/part-of": spec.name[1],
+                "scaledobject.keda.sh/name": spec.name[1],
+            },
+            "ownerReferences": [owner],
+        },
         "spec": {
             "scaleTargetRef": {
                 "apiVersion": api_version,

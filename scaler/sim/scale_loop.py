@@ -11,6 +11,7 @@ from scaler.sim.conditions import is_true, set_condition
 from scaler.sim.hpa import Autoscaler, Metric, hpa_document, hpa_name
 from scaler.sim.objects import NotFoundError, Objects, timestamp
 from scaler.sim.patches import Document
+from scaler.sim.pods import owner_reference
 from scaler.sim.scale import scale_of, write_scale
 from scaler.sim.scaledobject import Activity, Ready, Spec, Step, step
 from scaler.sim.trigger_calls import CallFailedError, Target, TriggerCalls
@@ -61,6 +62,9 @@ class ScaleLoop:
 
     def create(self) -> bool:
         """Make the HPA; False where the target or a trigger's spec can't be had (yet)."""
+        scaled_object = self._objects.get(Kind.SCALED_OBJECTS, self.spec.name)
+        if scaled_object is None:
+            return False
         try:
             scale = self._scale()
             targets = [each.targets(timeout=None) for each in self.calls]
@@ -75,6 +79,7 @@ class ScaleLoop:
         api_version = self._objects.resources[self._plural()].api_version
         document = hpa_document(
             self.spec,
+            owner=owner_reference(scaled_object),
             api_version=api_version,
             metrics=named,
             keeps_tolerance=self._version.tolerance,

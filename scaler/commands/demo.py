@@ -1,0 +1,123 @@
+"""`demo`: all of it on an embedded cluster; no Kubernetes, no Prometheus, no GPU needed."""
+
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from scaler import log
+from scaler.app import App
+from scaler.commands.arguments import Commands
+from scaler.settings import Address, Settings
+from scaler.sim.clock import FastClock
+from scaler.sim.cluster import Cluster
+from scaler.sim.demo import Demo
+from scaler.sim.scenario import furnish, policy
+from scaler.sim.timeline import StepFailedError
+
+SPEED = 24.0
+FAILED = 1
+LOOPBACK = "127.0.0.1"
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "demo",
+        help="show all of it on an embedded cluster, in about a minute",
+        description="Show all of it on an embedded cluster: Kueue, KEDA, Prometheus and nodes are "
+        "small doubles on loopback, the service is the real one. On a terminal the status page "
+        "stays up afterwards, until Ctrl-C.",
+        epilog="example: kueue-gpu-scaler demo",
+    )
+    parser.add_argument(
+        "--speed",
+        type=float,
+        default=SPEED,
+        metavar="N",
+        help="cluster seconds in one second; default: %(default)g",
+    )
+    parser.add_argument(
+        "--log", type=Path, metavar="FILE", help="write the service's log there; default: nowhere"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace, out: TextIO) -> int:
+    """Play the demo; exit 1 where a step did not happen."""
+    terminal = out.isatty()
+    with tempfile.TemporaryDirectory(prefix="kueue-gpu-scaler-") as folder, _logging(args.log):
+        cluster = Cluster(clock=FastClock(speed=args.speed))
+        cluster.start()
+        try:
+            with _serving(cluster, Path(folder)) as (grpc, status):
+                furnish(cluster, scaler_address=str(grpc))
+                print(f"One minute in the cluster takes {60 / args.speed:g} s.", file=out)
+                print(f"Status page, live: http://{status}/", file=out, flush=True)
+                return _play(cluster, status=status, out=out, terminal=terminal)
+        finally:
+            cluster.stop()
+
+
+def _play(cluster: Cluster, *, status: Address, out: TextIO, terminal: bool) -> int:
+    demo = Demo(cluster=cluster, status_url=f"http://{status}", out=out, colored=terminal)
+    try:
+        demo.play()
+    except StepFailedError as error:
+        sys.stderr.write(f"kueue-gpu-scaler demo: {error}\n")
+        return FAILED
+    print("\nEvery step happened.", file=out, flush=True)
+    if terminal:
+        print(f"The status page stays up: http://{status}/  Ctrl-C ends.", file=out, flush=True)
+        try:
+            demo.linger()
+        except KeyboardInterrupt:
+            print(file=out)
+    return 0
+
+
+@contextmanager
+def _logging(path: Path | None) -> Iterator[None]:
+    """Keep the service's log off the terminal, which is for the timeline."""
+    with (path or Path(os.devnull)).open("w", encoding="utf-8") as stream:
+        log.configure(stream=stream)
+        yield
+        log.configure()
+
+
+@contextmanager
+def _serving(cluster: Cluster, folder: Path) -> Iterator[tuple[Address, Address]]:
+    """Run the service in a thread with a loop of its own, on the cluster's clock."""
+    policy_file = folder / "policy.yaml"
+    policy_file.write_text(policy(cluster), encoding="utf-8")
+    settings = Settings(
+        policy=policy_file,
+        grpc=Address(host=LOOPBACK, port=0),
+        status=Address(host=LOOPBACK, port=0),
+        kubeconfig=str(cluster.write_kubeconfig(folder / "kubeconfig")),
+        tick_seconds=0.2,
+    )
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="demo-serve", daemon=True)
+    thread.start()
+    try:
+        app = asyncio.run_coroutine_threadsafe(_build(settings, cluster), loop).result()
+        try:
+            yield asyncio.run_coroutine_threadsafe(app.start(), loop).result()
+        finally:
+            asyncio.run_coroutine_threadsafe(app.stop(), loop).result()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _build(settings: Settings, cluster: Cluster) -> App:
+    """Build the service inside its loop."""
+    return App(settings, clock=cluster.clock.now)
