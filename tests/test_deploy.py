@@ -9,8 +9,10 @@ import yaml
 
 import scaler
 from scaler.core import metadata
+from scaler.core.policy import Policy
 from scaler.core.trigger import IdleTrigger, InvalidTrigger, QueueTrigger, Trigger, Unit
 from scaler.kube import resources
+from scaler.policyfile import parse_policy
 
 Document: TypeAlias = Mapping[str, Any]
 
@@ -48,6 +50,13 @@ def trigger_of(example: Document) -> Trigger:
     (trigger,) = example["spec"]["triggers"]
     parsed = metadata.parse(trigger["metadata"])
     assert not isinstance(parsed, InvalidTrigger), parsed.problems
+    return parsed
+
+
+def policy() -> Policy:
+    """Parse the policy that is shipped."""
+    parsed = parse_policy((DEPLOY / "policy.yaml").read_text(encoding="utf-8"))
+    assert isinstance(parsed, Policy), parsed
     return parsed
 
 
@@ -234,6 +243,26 @@ def test_nodes_only_come(example: Document) -> None:
     disabled = behavior_of(example)["scaleDown"].get("selectPolicy") == "Disabled"
     assert disabled is of_nodes
     assert ("autoscaling.keda.sh/paused-scale-in" in annotations) is of_nodes
+
+
+@each_example
+def test_names_of_the_policy(example: Document) -> None:
+    """An example names what the shipped policy has, and the pool's bound is the policy's."""
+    match trigger_of(example):
+        case QueueTrigger(pool=pool):
+            assert pool is not None
+            assert example["spec"]["maxReplicaCount"] == policy().pools[pool].max_nodes
+        case IdleTrigger(keep_alive=keep_alive, wake=wake):
+            assert {keep_alive, wake} - {None} <= policy().queries.keys()
+
+
+@each_example
+def test_no_dry_run(example: Document) -> None:
+    """An example does what it says: no rule of the shipped policy makes it a dry run."""
+    rules = policy()
+    namespace = rules.namespaces.get(example["metadata"]["namespace"])
+    assert not rules.defaults.dry_run
+    assert namespace is None or not namespace.dry_run
 
 
 @each_example
