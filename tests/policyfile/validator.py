@@ -27,7 +27,9 @@ def fits(schema: Schema, value: Tree) -> bool:
     judged = _any_value(schema, value, keywords)
     match value:
         case str():
-            judged &= "pattern" not in schema or re.search(schema["pattern"], value) is not None
+            # JavaScript's $ is the very end; Python's may stand before a last newline.
+            pattern = re.sub(r"\$$", r"\\Z", schema.get("pattern", ""))
+            judged &= re.search(pattern, value) is not None
         case int() | float() if not isinstance(value, bool):
             judged &= _in_range(schema, value)
         case Mapping():
