@@ -1,5 +1,6 @@
 """What is shipped under deploy/ keeps the rules that the code and the contract with KEDA set."""
 
+import argparse
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -8,6 +9,8 @@ import pytest
 import yaml
 
 import scaler
+from scaler.commands import check, serve
+from scaler.commands.check_files import read_files
 from scaler.core import metadata
 from scaler.core.policy import Policy
 from scaler.core.trigger import IdleTrigger, InvalidTrigger, QueueTrigger, Trigger, Unit
@@ -113,6 +116,15 @@ def test_policy_mount() -> None:
     assert f"--policy={mount['mountPath']}/policy.yaml" in container()["args"]
 
 
+def test_arguments() -> None:
+    """The pods start with arguments that the command line takes, on the ports that are named."""
+    parser = argparse.ArgumentParser()
+    serve.add_parser(parser.add_subparsers())
+    args = parser.parse_args(container()["args"])
+    assert (args.grpc.port, args.status.port) == (port("grpc"), port("http"))
+    assert 0 < args.drain < pod()["terminationGracePeriodSeconds"] / 2
+
+
 def test_image_tag() -> None:
     """The image tag is the version of the package."""
     (image,) = shipped("kustomization")["images"]
@@ -190,6 +202,14 @@ def test_kinds_of_target() -> None:
     assert kinds == {"MachineSet", "MachineDeployment", "Deployment", "StatefulSet"}
 
 
+def test_check_accepts_all() -> None:
+    """`check` finds nothing to say of the policy and the examples, judged together."""
+    paths = (DEPLOY / "policy.yaml", *sorted((DEPLOY / "examples").glob("*.yaml")))
+    checked = read_files([(path.name, path.read_text(encoding="utf-8")) for path in paths])
+    assert len(checked.manifests) >= len(EXAMPLES)
+    assert check.all_findings(checked) == ()
+
+
 @each_example
 def test_metadata_parses(example: Document) -> None:
     """The metadata of an example parses."""
@@ -249,8 +269,9 @@ def test_nodes_only_come(example: Document) -> None:
 def test_names_of_the_policy(example: Document) -> None:
     """An example names what the shipped policy has, and the pool's bound is the policy's."""
     match trigger_of(example):
-        case QueueTrigger(pool=pool):
-            assert pool is not None
+        case QueueTrigger(pool=None, gpus_per_node=shape):
+            assert shape is not None
+        case QueueTrigger(pool=str(pool)):
             assert example["spec"]["maxReplicaCount"] == policy().pools[pool].max_nodes
         case IdleTrigger(keep_alive=keep_alive, wake=wake):
             assert {keep_alive, wake} - {None} <= policy().queries.keys()
