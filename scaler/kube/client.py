@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 import urllib3
 from kubernetes.client.rest import RESTClientObject
-from urllib3.exceptions import HTTPError
-from urllib3.exceptions import TimeoutError as HttpTimeoutError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 from urllib3.response import BaseHTTPResponse
 
 from scaler import __version__
@@ -159,7 +158,7 @@ def _discard(answer: BaseHTTPResponse) -> None:
 
 
 def _no_answer(error: Exception) -> NoAnswerError:
-    silent = isinstance(error, HttpTimeoutError | TimeoutError)
+    silent = isinstance(error, ReadTimeoutError | TimeoutError)
     return NoAnswerError(str(error) or type(error).__name__, silent=silent)
 
 

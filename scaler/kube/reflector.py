@@ -115,7 +115,7 @@ class Reflector:
             outcome = self._unanswered(phase, error)
         except Exception as error:  # noqa: BLE001  # the thread must outlive any one answer
             _log.exception("reflector failed", resource=self._resource.full_name)
-            self._standing.failed(phase, repr(error))
+            self._standing.failed(phase.value, repr(error))
             self._phase, outcome = Phase.LIST, Outcome.FAILED
         return self._after(outcome)
 
@@ -182,7 +182,7 @@ class Reflector:
                 self._take(event)
                 came = True
         except LineError as error:
-            self._standing.failed(Phase.WATCH, f"a line is no event: {error}")
+            self._standing.failed(Phase.WATCH.value, f"a line is no event: {error}")
             return Outcome.BAD_LINE
         finally:
             self._close(stream)
@@ -255,7 +255,7 @@ class Reflector:
                 outcome = Outcome.FAILED
         if outcome is Outcome.EXPIRED and phase is Phase.WATCH and self._attempt == 0:
             return outcome  # a quiet kind's version ages: nothing is wrong unless it lasts
-        self._standing.failed(phase, message, status=status)
+        self._standing.failed(phase.value, message, status=status)
         return outcome
 
     def _unanswered(self, phase: Phase, error: NoAnswerError) -> Outcome:
@@ -263,5 +263,5 @@ class Reflector:
             return Outcome.ENDED
         if error.silent and phase is Phase.WATCH:
             return Outcome.SILENT  # a quiet kind may have no bookmarks: the list will tell
-        self._standing.failed(phase, str(error))
+        self._standing.failed(phase.value, str(error))
         return Outcome.FAILED
