@@ -126,14 +126,15 @@ def _ordered(total: Mapping[str, int]) -> Amounts:
 # --- durations ---------------------------------------------------------------------------------
 
 _UNITS = {
-    "y": Fraction(365 * 86400),
-    "w": Fraction(7 * 86400),
-    "d": Fraction(86400),
-    "h": Fraction(3600),
-    "m": Fraction(60),
-    "s": Fraction(1),
-    "ms": Fraction(1, 1000),
+    "y": 365 * 86_400_000,
+    "w": 7 * 86_400_000,
+    "d": 86_400_000,
+    "h": 3_600_000,
+    "m": 60_000,
+    "s": 1000,
+    "ms": 1,
 }
+"""Milliseconds."""
 _PART = r"(?:(?P<{unit}>[0-9]{{1,9}}(?:\.[0-9]{{1,9}})?){unit})?"
 DURATION = re.compile("".join(_PART.format(unit=unit) for unit in _UNITS))
 
@@ -152,8 +153,12 @@ def duration(text: str) -> float:
             f"{text[:80]!r} is not a duration; allowed are numbers with units from "
             "y, w, d, h, m, s, ms, the largest first, like 90s, 30m, 1h30m"
         )
-    parts = found.groupdict(default="0")
-    return float(sum(Fraction(parts[unit]) * size for unit, size in _UNITS.items()))
+    total: int | Fraction = 0
+    for unit, part in found.groupdict().items():
+        if part:
+            exact = Fraction(part) if "." in part else int(part)
+            total += exact * _UNITS[unit]
+    return float(total / 1000)
 
 
 def format_duration(seconds: float) -> str:
@@ -161,8 +166,8 @@ def format_duration(seconds: float) -> str:
     rest = round(seconds * 1000)
     sign, rest = ("-", -rest) if rest < 0 else ("", rest)
     parts: list[str] = []
-    for unit, size in (("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)):
-        count, rest = divmod(rest, size)
+    for unit in ("h", "m", "s", "ms"):
+        count, rest = divmod(rest, _UNITS[unit])
         if count:
             parts.append(f"{count}{unit}")
     return sign + ("".join(parts) or "0s")
