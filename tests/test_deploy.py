@@ -268,13 +268,13 @@ def test_nodes_only_come(example: Document) -> None:
 @each_example
 def test_names_of_the_policy(example: Document) -> None:
     """An example names what the shipped policy has, and the pool's bound is the policy's."""
-    match trigger_of(example):
-        case QueueTrigger(pool=None, gpus_per_node=shape):
-            assert shape is not None
-        case QueueTrigger(pool=str(pool)):
-            assert example["spec"]["maxReplicaCount"] == policy().pools[pool].max_nodes
-        case IdleTrigger(keep_alive=keep_alive, wake=wake):
-            assert {keep_alive, wake} - {None} <= policy().queries.keys()
+    trigger = trigger_of(example)
+    if isinstance(trigger, IdleTrigger):
+        assert {trigger.keep_alive, trigger.wake} - {None} <= policy().queries.keys()
+    elif trigger.pool is not None:
+        assert example["spec"]["maxReplicaCount"] == policy().pools[trigger.pool].max_nodes
+    else:
+        assert trigger.gpus_per_node is not None
 
 
 @each_example
