@@ -128,8 +128,8 @@ def _from_kubeconfig(path: str, context: str | None, clock: Callable[[], float])
 def _names_token_file(path: str) -> bool:
     """Say whether a token file is in use: exec plug-ins renew by themselves, files don't."""
     try:
-        merged = KubeConfigMerger(path).config  # type: ignore[no-untyped-call]  # same
-        users = merged.value["users"] if merged is not None else []
+        files = KubeConfigMerger(path).config_files  # type: ignore[no-untyped-call]  # same
+        users = [user for config in files.values() for user in config.get("users") or ()]
         return any("tokenFile" in (user.get("user") or {}) for user in users)
     except (*_UNUSABLE, AttributeError):
         return False
