@@ -32,15 +32,14 @@ def owner_duplicates(snapshot: Snapshot) -> frozenset[str]:
 def variant_duplicates(workloads: Iterable[Workload]) -> frozenset[str]:
     """Give the uids of Workloads that count with another one of their family.
 
-    A family is a Workload and the variants that it owns (concurrent admission). The admitted one
-    stands for it, else one with quota, else the labelled parent; a parent that is no demand of
-    its own, though it was not deactivated, leaves that to a variant.
+    A family is a Workload and the variants that it owns (concurrent admission), labelled or not.
+    The admitted one stands for it, else one with quota, else the parent; a parent that is no
+    demand of its own, though it was not deactivated, leaves that to a variant.
     """
     families: defaultdict[str, list[Workload]] = defaultdict(list)
     for workload in workloads:
-        parent = parent_uid(workload) or (workload.uid if workload.variant_parent else None)
-        if parent is not None and not workload.deleting:
-            families[parent].append(workload)
+        if not workload.deleting:
+            families[parent_uid(workload) or workload.uid].append(workload)
     return frozenset(
         workload.uid for family in families.values() for workload in sorted(family, key=_rank)[1:]
     )
