@@ -1,0 +1,393 @@
+from dataclasses import replace
+
+import pytest
+
+from scaler.core.decision import ActiveWithoutValue, Decision, Unavailable, Value, answer
+from scaler.core.model import Kind, Pod, SourceState
+from scaler.core.policy import Policy, Schedule
+from scaler.core.quantity import instant
+from scaler.core.reasons import Reason
+from scaler.core.snapshot import Snapshot
+from scaler.core.usage import QueryAnswer, QueryKey, UsageKey
+from tests.builders import NOW, make_shape, make_target
+from tests.core.idle_fixture import (
+    POLICY,
+    T0,
+    WINDOW,
+    cluster,
+    constant,
+    decided,
+    join_readings,
+    kueue_job,
+    safety,
+    so,
+    usage_of,
+    util,
+    worker,
+)
+
+ASKING = replace(POLICY, queries={"requests": 'sum(r{namespace="$namespace"})'})
+KEY = QueryKey(name="requests", namespace="ml", workload="workers")
+QUIET = usage_of(util("w-0", 0, 0))
+BUSY = usage_of(util("w-0", 0, 60))
+
+
+def said(on: bool | None) -> dict[QueryKey, QueryAnswer]:  # noqa: FBT001 # the one thing it says
+    """Build the answer of query `requests`."""
+    return {KEY: QueryAnswer(at=NOW, on=on)}
+
+
+# --- excused -----------------------------------------------------------------------------------
+
+
+def test_an_opt_out_comes_before_what_can_not_be_read() -> None:
+    """An opt out comes before what can not be read."""
+    snapshot = cluster(pods=[worker(opted_out=True)])
+    decision = decided(snapshot)
+    assert (decision.active, decision.value, decision.reason) == (True, 1, Reason.OPTED_OUT)
+    assert "pod w-0" in decision.detail
+
+
+def test_an_opt_out_on_the_target_counts() -> None:
+    """An opt out on the target counts."""
+    target = make_target(replicas=1, opted_out=True)
+    assert decided(cluster(target=target, usage=QUIET)).reason is Reason.OPTED_OUT
+
+
+OFFICE = Schedule(
+    name="office",
+    days=frozenset({0, 1, 2, 3, 4}),
+    from_minute=8 * 60,
+    to_minute=18 * 60,
+    timezone="Europe/Berlin",
+    keep_active=frozenset({"ml"}),
+)
+
+
+@pytest.mark.parametrize(
+    ("at", "want"),
+    [("2026-03-02T09:00:00+01:00", Reason.SCHEDULED), ("2026-03-02T19:00:00+01:00", Reason.IDLE)],
+)
+def test_a_schedule_keeps_its_namespaces_active(at: str, want: Reason) -> None:
+    """A schedule keeps its namespaces active."""
+    t = instant(at) - T0
+    policy = replace(POLICY, schedules=(OFFICE,))
+    points = [(t - 30.0 * n, 0.0) for n in range(200)]
+    snapshot = cluster(
+        pods=[worker(ready_since=t - 7200)], usage=usage_of(util("w-0", 0, points), t=t), t=t
+    )
+    assert decided(snapshot, policy=policy, t=t).reason is want
+
+
+# --- at zero -----------------------------------------------------------------------------------
+
+
+def at_zero(**changes: object) -> Snapshot:
+    """Build the Deployment at zero, without pods and without usage."""
+    return replace(cluster(pods=[]), **changes)  # type: ignore[arg-type] # names and types are the caller's
+
+
+def test_at_zero_without_a_wake_query_nothing_wakes() -> None:
+    """At zero without a wake query nothing wakes."""
+    decision = decided(at_zero())
+    assert decision.reason is Reason.AT_ZERO
+    assert answer(decision) == Value(active=False, value=0)
+
+
+@pytest.mark.parametrize(
+    ("on", "replicas", "want"),
+    [
+        (True, "1", Value(active=True, value=1)),
+        (True, "4", Value(active=True, value=4)),
+        (False, "4", Value(active=False, value=0)),
+    ],
+)
+def test_at_zero_the_wake_query_decides(*, on: bool, replicas: str, want: Value) -> None:
+    """At zero the wake query decides, and wakes to the replicas that the trigger names."""
+    decision = decided(at_zero(answers=said(on)), policy=ASKING, wake="requests", replicas=replicas)
+    assert answer(decision) == want
+
+
+@pytest.mark.parametrize("policy", [ASKING, POLICY])
+def test_a_wake_query_without_answer_holds_at_zero(policy: Policy) -> None:
+    """A wake query without answer holds at zero."""
+    decision = decided(at_zero(answers=said(None)), policy=policy, wake="requests")
+    assert isinstance(answer(decision), Unavailable)
+    want = Reason.PROMETHEUS_FAILED if policy is ASKING else Reason.QUERY_MISSING
+    assert decision.reason is want
+
+
+def test_readings_are_not_asked_at_zero() -> None:
+    """Readings are not asked at zero."""
+    snapshot = cluster(pods=[], usage=replace(BUSY, problem="503"))
+    assert decided(snapshot).reason is Reason.AT_ZERO
+
+
+@pytest.mark.parametrize(
+    ("age", "wakes"), [(-1, False), (0, True), (1799, True), (1800, False), (None, False)]
+)
+@pytest.mark.parametrize("on_workload", [True, False])
+def test_the_wake_annotation_wakes_for_one_window_from_its_time_on(
+    age: float | None, *, wakes: bool, on_workload: bool
+) -> None:
+    """The wake annotation wakes for one window from its time on."""
+    at = None if age is None else NOW - age
+    job = kueue_job("w", wake_at=at if on_workload else None)
+    scaled_object = replace(so(), wake_at=None if on_workload else at)
+    snapshot = cluster(pods=[], workloads=[job], scaled_object=scaled_object)
+    decision = decided(snapshot, workload="Job/w")
+    assert (decision.reason is Reason.WAKE) is wakes
+    assert decision.active is wakes
+
+
+def test_the_annotation_wakes_also_where_the_query_fails() -> None:
+    """The annotation wakes also where the query fails."""
+    scaled_object = replace(so(), wake_at=NOW)
+    snapshot = cluster(pods=[], scaled_object=scaled_object, answers=said(None))
+    assert decided(snapshot, policy=ASKING, wake="requests").reason is Reason.WAKE
+
+
+def test_live_pods_at_size_zero_are_judged_by_their_readings() -> None:
+    """Live pods at size zero are judged by their readings."""
+    assert decided(cluster(usage=QUIET, replicas=0)).reason is Reason.IDLE
+    assert decided(cluster(usage=BUSY, replicas=0)).reason is Reason.BUSY
+    young = cluster(pods=[worker(ready_since=-10)], usage=QUIET, replicas=0)
+    assert decided(young).reason is Reason.STARTING
+
+
+# --- starting ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pods", "replicas"),
+    [
+        ([worker()], 2),
+        ([], 1),
+        ([worker(), worker("w-1", ready_since=None)], 2),
+        ([worker(), worker("w-1", phase="Pending", ready_since=None)], 2),
+        ([worker(), worker("w-1", ready_since=-2399)], 2),
+    ],
+)
+def test_a_workload_with_a_pod_missing_unready_or_young_is_starting(
+    pods: list[Pod], replicas: int
+) -> None:
+    """A workload with a pod missing unready or young is starting."""
+    policy = replace(POLICY, defaults=replace(POLICY.defaults, grace_after_start=600.0))
+    decision = decided(cluster(pods=pods, replicas=replicas, usage=QUIET), policy=policy)
+    assert decision.reason is Reason.STARTING
+    assert (decision.active, decision.value) == (True, replicas)
+
+
+@pytest.mark.parametrize(("age", "want"), [(2399, Reason.STARTING), (2400, Reason.IDLE)])
+def test_the_youngest_pod_is_judged_after_grace_and_window(age: float, want: Reason) -> None:
+    """The youngest pod is judged after grace and window."""
+    pods = [worker(), worker("w-1", ready_since=-age)]
+    usage = usage_of(util("w-0", 0, 0), util("w-1", 1, 0))
+    decision = decided(cluster(pods=pods, usage=usage), graceAfterStart="10m")
+    assert decision.reason is want
+
+
+def test_starting_needs_no_prometheus() -> None:
+    """Starting needs no prometheus."""
+    assert decided(cluster(pods=[worker(ready_since=-1)])).reason is Reason.STARTING
+
+
+# --- nothing to measure ------------------------------------------------------------------------
+
+
+def test_a_component_without_devices_is_never_idle() -> None:
+    """A component without devices is never idle."""
+    target = make_target(replicas=1, shape=make_shape(gpus=0))
+    decision = decided(cluster(target=target, pods=[worker(gpus=0)], usage=QUIET))
+    assert (decision.active, decision.reason) == (True, Reason.NOTHING_TO_MEASURE)
+
+
+def test_devices_of_another_vendor_can_not_be_measured() -> None:
+    """Devices of another vendor can not be measured."""
+    shape = make_shape(gpus=0, requests={"amd.com/gpu": 1})
+    target = make_target(replicas=1, shape=shape)
+    pods = [worker(gpus=0, requests={"amd.com/gpu": 1})]
+    assert decided(cluster(target=target, pods=pods)).reason is Reason.NOTHING_TO_MEASURE
+
+
+def test_pods_that_lost_their_devices_are_not_idle() -> None:
+    """Pods that lost their devices are not idle."""
+    decision = decided(cluster(pods=[worker(gpus=0)], usage=QUIET))
+    assert decision.reason is Reason.DEVICE_MISMATCH
+
+
+# --- readings that can't be believed -----------------------------------------------------------
+
+
+def reason_with(**changes: object) -> Reason:
+    """Decide on the quiet usage with some of it changed."""
+    return decided(cluster(usage=replace(QUIET, **changes))).reason  # type: ignore[arg-type] # names and types are the caller's
+
+
+def test_a_window_that_was_not_asked_is_unknown() -> None:
+    """A window that was not asked is unknown."""
+    assert decided(cluster()).reason is Reason.PROMETHEUS_FAILED
+    other = UsageKey(window_seconds=WINDOW, busy_from_percent=2.0)
+    assert reason_with(key=other) is Reason.PROMETHEUS_FAILED
+
+
+def test_a_failed_query_is_unknown_at_once_and_in_its_own_words() -> None:
+    """A failed query is unknown at once and in its own words."""
+    decision = decided(cluster(usage=replace(BUSY, problem="503 Service Unavailable")))
+    assert (decision.reason, decision.detail) == (
+        Reason.PROMETHEUS_FAILED,
+        "503 Service Unavailable",
+    )
+    assert answer(decision) == ActiveWithoutValue()
+
+
+@pytest.mark.parametrize("gpus", [2, 3])
+def test_each_requested_device_has_to_report(gpus: int) -> None:
+    """Each requested device has to report."""
+    decision = decided(cluster(pods=[worker(gpus=gpus)], usage=QUIET))
+    assert decision.reason is Reason.DEVICE_MISMATCH
+
+
+def test_more_devices_than_requested_are_a_mismatch_too() -> None:
+    """More devices than requested are a mismatch too."""
+    usage = usage_of(util("w-0", 0, 0), util("w-0", 1, 0))
+    assert decided(cluster(usage=usage)).reason is Reason.DEVICE_MISMATCH
+
+
+@pytest.mark.parametrize(("samples", "want"), [(53, Reason.IDLE), (52, Reason.LOW_COVERAGE)])
+def test_a_window_needs_its_share_of_samples_but_for_one(samples: int, want: Reason) -> None:
+    """A window needs its share of samples but for one."""
+    points = [(-30.0 * n, 0.0) for n in range(samples)]
+    assert decided(cluster(usage=usage_of(util("w-0", 0, points)))).reason is want
+
+
+def test_samples_from_the_future_are_not_fresh() -> None:
+    """Samples from the future are not fresh."""
+    one = next(iter(QUIET.by_pod.values()))[0]
+    usage = join_readings(replace(one, latest=NOW + 3600))
+    assert decided(cluster(usage=usage)).reason is Reason.STALE_SAMPLES
+
+
+def test_a_signal_that_only_shows_work_can_not_vouch_for_quiet() -> None:
+    """A signal that only shows work can not vouch for quiet."""
+    one = next(iter(QUIET.by_pod.values()))[0]
+    usage = join_readings(replace(one, signal="dram_active"))
+    assert decided(cluster(usage=usage)).reason is Reason.NO_SAMPLES
+
+
+def test_one_vouching_signal_may_be_gone_as_long_as_the_other_is_whole() -> None:
+    """One vouching signal may be gone as long as the other is whole."""
+    one = next(iter(QUIET.by_pod.values()))[0]
+    usage = join_readings(one, replace(one, signal="gr_engine_active", peak=None, latest=None))
+    assert decided(cluster(usage=usage)).reason is Reason.IDLE
+
+
+def test_an_old_busy_reading_of_another_signal_still_counts() -> None:
+    """An old busy reading of another signal still counts."""
+    one = next(iter(QUIET.by_pod.values()))[0]
+    stuck = replace(one, signal="dram_active", peak=40.0, latest=None)
+    assert decided(cluster(usage=join_readings(one, stuck))).reason is Reason.BUSY
+
+
+@pytest.mark.parametrize(
+    ("ready_since", "node", "phase", "want"),
+    [
+        (-7200.0, "node-0", "Running", Reason.SHARING_SUSPECTED),
+        (-90.0, "node-0", "Running", Reason.IDLE),
+        (None, "node-0", "Running", Reason.IDLE),
+        (-7200.0, "node-1", "Running", Reason.IDLE),
+        (-7200.0, "node-0", "Succeeded", Reason.IDLE),
+    ],
+)
+def test_a_gpu_pod_of_the_same_node_without_series_may_share_the_device(
+    ready_since: float | None, node: str, phase: str, want: Reason
+) -> None:
+    """A gpu pod of the same node without series may share the device."""
+    other = replace(
+        worker("other", node=node, phase=phase, app="other", ready_since=ready_since),
+        namespace="elsewhere",
+    )
+    assert decided(cluster(pods=[worker(), other], replicas=1, usage=QUIET)).reason is want
+
+
+# --- keepAlive ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("on", "want"),
+    [(True, Reason.BUSY), (False, Reason.IDLE), (None, Reason.PROMETHEUS_FAILED)],
+)
+def test_a_keep_alive_query_keeps_and_its_failure_holds(on: bool | None, want: Reason) -> None:  # noqa: FBT001 # a parameter of the table
+    """A keep alive query keeps and its failure holds."""
+    decision = decided(cluster(usage=QUIET, answers=said(on)), policy=ASKING, keepAlive="requests")
+    assert decision.reason is want
+    assert decision.idle is not None
+    assert decision.idle.keep_alive is not None
+    assert "requests" in decision.idle.keep_alive
+
+
+def test_a_keep_alive_query_that_the_policy_lacks_holds() -> None:
+    """A keep alive query that the policy lacks holds."""
+    decision = decided(cluster(usage=QUIET), keepAlive="requests")
+    assert decision.reason is Reason.QUERY_MISSING
+
+
+def test_free_promql_is_asked_only_where_the_policy_lets_triggers_bring_it() -> None:
+    """Free promql is asked only where the policy lets triggers bring it."""
+    text = 'sum(q{namespace="$namespace"}) > 0'
+    key = QueryKey(name=text, namespace="ml", workload="workers")
+    snapshot = cluster(usage=QUIET, answers={key: QueryAnswer(at=NOW, on=False)})
+    assert decided(snapshot, keepAlive=text).reason is Reason.QUERY_MISSING
+    allowed = safety(trigger_queries=True)
+    assert decided(snapshot, policy=allowed, keepAlive=text).reason is Reason.IDLE
+
+
+# --- sources -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [Kind.PODS, Kind.DEPLOYMENTS, Kind.SCALED_OBJECTS])
+@pytest.mark.parametrize(
+    "state",
+    [SourceState(synced=False, problem="403"), SourceState(synced=True, last_alive=NOW - 301)],
+)
+def test_what_a_deployments_verdict_rests_on_has_to_be_believed(
+    kind: Kind, state: SourceState
+) -> None:
+    """What a deployments verdict rests on has to be believed."""
+    decision = decided(cluster(usage=QUIET, sources={kind: state}))
+    assert decision.status == "HOLD"
+    assert answer(decision) == ActiveWithoutValue()
+
+
+@pytest.mark.parametrize("kind", [Kind.NODES, Kind.WORKLOADS, Kind.CLUSTER_QUEUES, Kind.COHORTS])
+def test_what_it_does_not_rest_on_may_be_gone(kind: Kind) -> None:
+    """What it does not rest on may be gone."""
+    unsynced = {kind: SourceState(synced=False)}
+    assert decided(cluster(usage=QUIET, sources=unsynced)).reason is Reason.IDLE
+
+
+def under_kueue(kind: Kind) -> Decision:
+    """Decide the Deployment under Kueue with one kind missing and a rule for its ClusterQueue."""
+    longer = replace(POLICY.defaults, idle_after=7200.0)
+    quiet = util("w-0", 0, constant(0, start=-9000))
+    snapshot = cluster(
+        target=make_target(replicas=1, queue_name="lq"),
+        pods=[worker(ready_since=-9000)],
+        usages=[usage_of(quiet), usage_of(quiet, window=7200)],
+        sources={kind: SourceState(synced=False)},
+    )
+    return decided(snapshot, policy=replace(POLICY, cluster_queues={"gpu-cq": longer}))
+
+
+def test_a_rule_for_its_cluster_queue_is_not_missed_for_lack_of_local_queues() -> None:
+    """A rule for its cluster queue is not missed for lack of local queues."""
+    assert under_kueue(Kind.LOCAL_QUEUES).reason is Reason.NOT_SYNCED
+    held_to_rule = under_kueue(Kind.COHORTS)
+    assert held_to_rule.reason is Reason.IDLE
+    assert held_to_rule.idle is not None
+    assert held_to_rule.idle.idle_after_seconds == 7200
+
+
+def test_an_opt_out_on_its_workload_is_not_missed_for_lack_of_workloads() -> None:
+    """An opt out on its workload is not missed for lack of workloads."""
+    assert under_kueue(Kind.WORKLOADS).reason is Reason.NOT_SYNCED
