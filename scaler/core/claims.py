@@ -19,12 +19,10 @@ def owner_of(snapshot: Snapshot, pool: str) -> ScaledObject | None:
 def claim_of(scaled_object: ScaledObject, pool: str) -> QueueTrigger | None:
     """Give the trigger by which a ScaledObject sizes the pool as a whole."""
     for spec in scaled_object.triggers:
-        metadata = dict(spec.metadata)
-        # A look at two keys first: most triggers size no pool, and parsing all of them costs.
-        ours = metadata.get("signal") == "queue" and metadata.get("pool") == pool
-        if not (ours and spec.type.startswith("external")):
+        # A look at the pair first: most triggers size no pool, and parsing all of them costs.
+        if ("pool", pool) not in spec.metadata or not spec.type.startswith("external"):
             continue
-        trigger = parse(metadata)
+        trigger = parse(dict(spec.metadata))
         if isinstance(trigger, QueueTrigger) and sizes_pool(trigger):
             return trigger
     return None

@@ -22,44 +22,56 @@ Candidates = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """The pods of one Workload that may go to the same pools."""
+    """Pods that may go to the same pools, of Workloads that need the same."""
 
-    need: Need
+    needs: tuple[Need, ...]
     pods: Pods
+    """Of each of the needs."""
     pools: Candidates
     """Empty: they belong to no pool of the policy."""
 
+    @property
+    def counted(self) -> tuple[Pods, int]:
+        """Give the pods and how many Workloads need them."""
+        return self.pods, len(self.needs)
+
+
+def alike(needs: Iterable[Need]) -> tuple[Share, ...]:
+    """Group Workloads that need the same, before any pool is asked."""
+    groups: defaultdict[int, list[Need]] = defaultdict(list)
+    for need in needs:
+        groups[id(need.pods)].append(need)
+    return tuple(
+        Share(needs=tuple(group), pods=group[0].pods, pools=()) for group in groups.values()
+    )
+
 
 def shares_of(
-    needs: Iterable[Need], *, rooms: Sequence[Room], flavors: Mapping[str, ResourceFlavor]
+    groups: Iterable[Share], *, rooms: Sequence[Room], flavors: Mapping[str, ResourceFlavor]
 ) -> tuple[Share, ...]:
     """Cut Workloads by the pools that may take their pods."""
-    cuts: dict[int, tuple[tuple[Pods, Candidates], ...]] = {}
-    shares: list[Share] = []
-    for need in needs:
-        if id(need.pods) not in cuts:
-            cuts[id(need.pods)] = tuple(_cut(need.pods, rooms=rooms, flavors=flavors))
-        shares.extend(
-            Share(need=need, pods=pods, pools=pools) for pods, pools in cuts[id(need.pods)]
-        )
-    return tuple(shares)
+    return tuple(
+        Share(needs=group.needs, pods=pods, pools=pools)
+        for group in groups
+        for pods, pools in _cut(group.pods, rooms=rooms, flavors=flavors)
+    )
 
 
 def routes(
     shares: Sequence[Share], *, rooms: Sequence[Room], flavors: Mapping[str, ResourceFlavor]
 ) -> Mapping[tuple[Name, Candidates], str]:
-    """Choose one pool for each share that several may take.
+    """Choose one pool for each Workload's pods that several may take.
 
     `shares` are those of all ClusterQueues, as they compete. In the order of Kueue, each pool
     takes as many as fit within its maxNodes; what fits nowhere stays with the first.
     """
-    taken: defaultdict[str, list[Pods]] = defaultdict(list)
-    waiting: defaultdict[Candidates, list[Share]] = defaultdict(list)
+    taken: defaultdict[str, list[tuple[Pods, int]]] = defaultdict(list)
+    waiting: defaultdict[Candidates, list[tuple[Need, Pods]]] = defaultdict(list)
     for share in shares:
         if len(share.pools) == 1:
-            taken[share.pools[0]].append(share.pods)
+            taken[share.pools[0]].append(share.counted)
         elif share.pools:
-            waiting[share.pools].append(share)
+            waiting[share.pools].extend((need, share.pods) for need in share.needs)
     by_name = {room.pool.name: room for room in rooms}
     order = {room.pool.name: number for number, room in enumerate(rooms)}
     chosen: dict[tuple[Name, Candidates], str] = {}
@@ -67,10 +79,10 @@ def routes(
         left = sorted(waiting[pools], key=_queue_order)
         for name in pools:
             number = _fitting(left, taken[name], room=by_name[name], flavors=flavors)
-            taken[name].extend(share.pods for share in left[:number])
-            chosen |= {(share.need.workload.key, pools): name for share in left[:number]}
+            taken[name].extend((pods, 1) for _, pods in left[:number])
+            chosen |= {(need.workload.key, pools): name for need, _ in left[:number]}
             left = left[number:]
-        chosen |= {(share.need.workload.key, pools): pools[0] for share in left}
+        chosen |= {(need.workload.key, pools): pools[0] for need, _ in left}
     return chosen
 
 
@@ -113,7 +125,7 @@ def _candidates(
     """Give the pools whose labels and devices suit, of these the ones with large enough nodes."""
     shape = flavored(need, flavors)
     suited = [room for room in rooms if room.takes(shape)]
-    items = items_of([(need,)], flavors)
+    items = items_of([((need,), 1)], flavors)
     large = [room for room in suited if all(room.holds(item) for item in items)]
     return tuple(room.pool.name for room in large or suited)
 
@@ -122,28 +134,28 @@ def _has_devices(need: PodNeed) -> bool:
     return any("/" in resource for resource, _ in need.shape.requests)
 
 
-def _queue_order(share: Share) -> tuple[bool, int, float, str]:
-    workload = share.need.workload
-    admitted = share.need.workload_class is WorkloadClass.UNPLACED
-    return (not admitted, -workload.priority, workload.queued_at, workload.uid)
+def _queue_order(waiting: tuple[Need, Pods]) -> tuple[bool, int, float, str]:
+    need, _ = waiting
+    admitted = need.workload_class is WorkloadClass.UNPLACED
+    return (not admitted, -need.workload.priority, need.workload.queued_at, need.workload.uid)
 
 
 def _fitting(
-    shares: Sequence[Share],
-    taken: Sequence[Pods],
+    waiting: Sequence[tuple[Need, Pods]],
+    taken: Sequence[tuple[Pods, int]],
     *,
     room: Room,
     flavors: Mapping[str, ResourceFlavor],
 ) -> int:
-    """Give how many of the shares, from the front, fit beside those taken, by bisection."""
+    """Give how many of those waiting, from the front, fit beside those taken, by bisection."""
 
     def fits(number: int) -> bool:
-        pods = [*taken, *(share.pods for share in shares[:number])]
-        return not room.pack(items_of(pods, flavors)).capped
+        counted = [*taken, *((pods, 1) for _, pods in waiting[:number])]
+        return not room.pack(items_of(counted, flavors)).capped
 
-    if fits(len(shares)):
-        return len(shares)
-    low, high = 0, len(shares)
+    if fits(len(waiting)):
+        return len(waiting)
+    low, high = 0, len(waiting)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)

@@ -138,7 +138,7 @@ def _decide_nodes(question: Question, found: Demand) -> Decision:
 
 def _decide_count(question: Question, found: Demand) -> Decision:
     trigger = question.trigger
-    ripe = [one for one in found.needs if question.ripe(one)]
+    ripe = question.ripened(found.needs)
     # Admitted Workloads are in the total with all their pods, so class A counts once.
     waiting = [one for one in ripe if one.workload_class is not WorkloadClass.UNPLACED]
     if trigger.unit is Unit.GPUS:
@@ -211,7 +211,7 @@ def _gpus(needs: Iterable[Need], resource: str) -> int:
 
 
 def _waiting(question: Question, found: Demand, *, value: int, nodes: Nodes | None) -> Waiting:
-    ripe = sum(question.ripe(one) for one in found.needs)
+    ripe = len(question.ripened(found.needs))
     return Waiting(
         workloads=ripe if nodes is None else nodes.workloads,
         for_quota=_for_quota(question, found),

@@ -1,17 +1,17 @@
 """A queue signal in nodes: the pool, the Workloads that belong to it, and what packing gives."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from scaler.core.claims import claim_of, owner_of
 from scaler.core.decision import PoolEvidence
 from scaler.core.demand import demand
 from scaler.core.fleet import belongs, resized_at
-from scaler.core.model import Instant, ScaledObject
+from scaler.core.model import Instant, Name, ScaledObject
 from scaler.core.need import Demand, Need
 from scaler.core.packing import Packed
 from scaler.core.policy import Policy, Pool
-from scaler.core.pool import Share, pool_value, routes, shares_of
+from scaler.core.pool import Candidates, Share, alike, pool_value, routes, shares_of
 from scaler.core.reasons import WorkloadClass
 from scaler.core.room import Room, items_of, pending_room, tolerations_in, total_room
 from scaler.core.schedule import spare_nodes
@@ -40,7 +40,14 @@ class Question:
 
     def ripe(self, need: Need) -> bool:
         """Say whether a Workload has waited for scaleUpDelay."""
-        return self.now - need.since >= self.trigger.scale_up_delay
+        delay = self.trigger.scale_up_delay
+        return not delay or self.now - need.since >= delay
+
+    def ripened(self, needs: tuple[Need, ...]) -> tuple[Need, ...]:
+        """Give the Workloads that have waited for scaleUpDelay."""
+        if not self.trigger.scale_up_delay:
+            return needs
+        return tuple(need for need in needs if self.ripe(need))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,54 +86,62 @@ def pool_asked(question: Question) -> Pool | None:
 
 def nodes_of(question: Question, *, pool: Pool, found: Demand, size: int | None) -> Nodes:
     """Pack what belongs to the pool; `size` is S, None where the scope is `pending`."""
-    snapshot, now = question.snapshot, question.now
-    rooms = _rooms(question, pool=pool, size=size, needs=found.needs)
-    shares, every_queue = _own(question, pool=pool, found=found, rooms=rooms)
-    ripe = [one for one in shares if question.ripe(one.need)]
+    groups = alike(found.needs)
+    rooms = _rooms(question, pool=pool, size=size, groups=groups)
+    shares, every_queue = _own(question, pool=pool, groups=groups, rooms=rooms)
     room = next(one for one in rooms if one.pool.name == pool.name)
     if size is None:
-        tolerations = tolerations_in(one.pods for one in ripe)
-        room = pending_room(snapshot=snapshot, pool=pool, tolerations=tolerations, now=now)
-    packed = room.pack(items_of((one.pods for one in ripe), snapshot.flavors))
-    spare = spare_nodes(question.policy, pool, now)
-    floor = 0 if size is None else size
+        room = pending_room(
+            snapshot=question.snapshot,
+            pool=pool,
+            tolerations=tolerations_in(one.pods for one in shares),
+            now=question.now,
+        )
+    packed = room.pack(items_of((one.counted for one in shares), question.snapshot.flavors))
+    spare = spare_nodes(question.policy, pool, question.now)
     total = pool_value(
         packed=packed,
-        size=floor,
+        size=0 if size is None else size,
         spare=spare,
         max_nodes=room.max_new if size is None else pool.max_nodes,
     )
     return Nodes(
         value=total.value,
-        floor=floor,
-        pool=PoolEvidence(
-            pool=pool.name,
-            present=room.fleet.present,
-            usable=room.fleet.usable,
-            coming=room.fleet.coming,
-            broken=room.fleet.broken,
-            new=packed.new,
-            empty=packed.empty,
-            spare=spare,
-            max_nodes=pool.max_nodes,
-            size=question.size.value,
-            capped=total.capped,
-            pods_placed=packed.placed,
-            pods_fit_no_node=packed.fits_no_node,
-        ),
+        floor=0 if size is None else size,
+        pool=_evidence(room, packed, spare=spare, capped=total.capped, size=question.size.value),
         packed=packed,
-        workloads=len({one.need.workload.key for one in ripe}),
-        topology_disagrees=_disagrees(ripe, packed=packed, room=room, now=now),
+        workloads=len({id(need) for share in shares for need in share.needs}),
+        topology_disagrees=_disagrees(shares, packed=packed, room=room, now=question.now),
         every_queue=every_queue,
     )
 
 
+def _evidence(
+    room: Room, packed: Packed, *, spare: int, capped: bool, size: int | None
+) -> PoolEvidence:
+    return PoolEvidence(
+        pool=room.pool.name,
+        present=room.fleet.present,
+        usable=room.fleet.usable,
+        coming=room.fleet.coming,
+        broken=room.fleet.broken,
+        new=packed.new,
+        empty=packed.empty,
+        spare=spare,
+        max_nodes=room.pool.max_nodes,
+        size=size,
+        capped=capped,
+        pods_placed=packed.placed,
+        pods_fit_no_node=packed.fits_no_node,
+    )
+
+
 def _rooms(
-    question: Question, *, pool: Pool, size: int | None, needs: Sequence[Need]
+    question: Question, *, pool: Pool, size: int | None, groups: Iterable[Share]
 ) -> tuple[Room, ...]:
     """Give every pool of the policy that may compete for the needs, in the policy's order."""
     named = question.trigger.pool is not None
-    tolerations = tolerations_in(one.pods for one in needs)
+    tolerations = tolerations_in(one.pods for one in groups)
     rooms = []
     for one in question.policy.pools.values() if named else (pool,):
         own = size is not None and one.name == pool.name
@@ -164,35 +179,46 @@ def _size(question: Question, pool: Pool, owner: ScaledObject | None) -> int:
 
 
 def _own(
-    question: Question, *, pool: Pool, found: Demand, rooms: Sequence[Room]
+    question: Question, *, pool: Pool, groups: Iterable[Share], rooms: Sequence[Room]
 ) -> tuple[Sequence[Share], bool]:
-    """Give what belongs to the trigger's pool, and whether all ClusterQueues had to be asked."""
-    flavors, trigger = question.snapshot.flavors, question.trigger
-    shares = [
-        one
-        for one in shares_of(found.needs, rooms=rooms, flavors=flavors)
-        if pool.name in one.pools
+    """Give what belongs to the pool and is ripe; and whether all ClusterQueues had to be asked."""
+    flavors = question.snapshot.flavors
+    suited = [
+        one for one in shares_of(groups, rooms=rooms, flavors=flavors) if pool.name in one.pools
     ]
-    if all(len(one.pools) == 1 for one in shares):
-        return shares, False
+    every_queue = any(len(one.pools) > 1 for one in suited)
+    chosen = _routes(question, pool=pool, rooms=rooms) if every_queue else {}
+    own: list[Share] = []
+    for share in suited:
+        needs = question.ripened(share.needs)
+        if len(share.pools) > 1:
+            first = share.pools[0]
+            needs = tuple(
+                need
+                for need in needs
+                if chosen.get((need.workload.key, share.pools), first) == pool.name
+            )
+        if needs:
+            own.append(replace(share, needs=needs))
+    return own, every_queue
+
+
+def _routes(
+    question: Question, *, pool: Pool, rooms: Sequence[Room]
+) -> Mapping[tuple[Name, Candidates], str]:
+    """Choose pools over the needs of all ClusterQueues, so that every trigger sees the same."""
     everybody = demand(
         snapshot=question.snapshot,
         cluster_queues=tuple(sorted(question.snapshot.cluster_queues)),
-        resource=trigger.resource,
+        resource=question.trigger.resource,
         flavor=None,
-        quota_follows_nodes=trigger.quota_follows_nodes,
+        quota_follows_nodes=question.trigger.quota_follows_nodes,
         provisioning_timeout=pool.provisioning_timeout,
         now=question.now,
     )
-    chosen = routes(
-        shares_of(everybody.needs, rooms=rooms, flavors=flavors), rooms=rooms, flavors=flavors
-    )
-    own = [
-        one
-        for one in shares
-        if chosen.get((one.need.workload.key, one.pools), one.pools[0]) == pool.name
-    ]
-    return own, True
+    flavors = question.snapshot.flavors
+    shares = shares_of(alike(everybody.needs), rooms=rooms, flavors=flavors)
+    return routes(shares, rooms=rooms, flavors=flavors)
 
 
 def _disagrees(shares: Iterable[Share], *, packed: Packed, room: Room, now: Instant) -> bool:
@@ -201,7 +227,8 @@ def _disagrees(shares: Iterable[Share], *, packed: Packed, room: Room, now: Inst
         return False
     ready = room.fleet.newest_ready or 0.0
     return any(
-        one.need.workload_class is WorkloadClass.TOPOLOGY
-        and now - max(ready, one.need.since, one.need.workload.waiting_since) > _PATIENCE
-        for one in shares
+        need.workload_class is WorkloadClass.TOPOLOGY
+        and now - max(ready, need.since, need.workload.waiting_since) > _PATIENCE
+        for share in shares
+        for need in share.needs
     )

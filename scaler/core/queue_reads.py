@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from scaler.core.claims import claim_of
 from scaler.core.cohorts import trees
-from scaler.core.model import Kind, Name, Workload
+from scaler.core.model import Kind, Name, ScaledObject, Workload
 from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import EMPTY_QUEUE, Part, Partition, Snapshot
 from scaler.core.trigger import QueueTrigger, Scope, Unit
@@ -49,7 +49,8 @@ def partitions(
     read: set[Partition] = {(Part.SOURCE, kind) for kind in kinds}
     read |= {(Part.QUEUE, name) for name in (*queues, "")}
     read |= {(part, "") for part in (Part.QUOTA, Part.POLICY, Part.OWNERS)}
-    read |= {(Part.TARGETS, namespace) for namespace in _target_namespaces(snapshot, trigger, key)}
+    targets = _target_namespaces(snapshot, trigger, key=key, every_pool=every_queue)
+    read |= {(Part.TARGETS, namespace) for namespace in targets}
     if Kind.NODES in kinds:
         read.add((Part.NODES, ""))
     if Kind.PODS in kinds:
@@ -65,13 +66,19 @@ def _relatives(snapshot: Snapshot, names: Iterable[str]) -> frozenset[str]:
     return wanted.union(*sharing)
 
 
-def _target_namespaces(snapshot: Snapshot, trigger: QueueTrigger, key: Name) -> Iterator[str]:
+def _target_namespaces(
+    snapshot: Snapshot, trigger: QueueTrigger, *, key: Name, every_pool: bool
+) -> Iterator[str]:
     yield key[0]
     if trigger.pool is None:
         return
     for one in snapshot.scaled_objects.values():
-        if claim_of(one, trigger.pool) is not None:
+        if _names_pool(one) if every_pool else claim_of(one, trigger.pool) is not None:
             yield one.namespace
+
+
+def _names_pool(scaled_object: ScaledObject) -> bool:
+    return any(key == "pool" for spec in scaled_object.triggers for key, _ in spec.metadata)
 
 
 def _pod_namespaces(snapshot: Snapshot, cluster_queues: Iterable[str]) -> Iterator[str]:

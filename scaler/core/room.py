@@ -95,12 +95,17 @@ def pending_room(
     )
 
 
-def items_of(parts: Iterable[Pods], flavors: Mapping[str, ResourceFlavor]) -> tuple[Item, ...]:
-    """Count pods by shape; a flavor's node labels and tolerations come with admission."""
+def items_of(
+    counted: Iterable[tuple[Pods, int]], flavors: Mapping[str, ResourceFlavor]
+) -> tuple[Item, ...]:
+    """Count pods by shape; `counted` says how many Workloads need the same pods.
+
+    A flavor's node labels and tolerations come with admission, so they count too.
+    """
     counts: Counter[int] = Counter()
     shared: dict[int, Pods] = {}
-    for pods in parts:
-        counts[id(pods)] += 1
+    for pods, workloads in counted:
+        counts[id(pods)] += workloads
         shared[id(pods)] = pods
     totals: Counter[Item] = Counter()
     for key, workloads in counts.items():
@@ -112,12 +117,8 @@ def items_of(parts: Iterable[Pods], flavors: Mapping[str, ResourceFlavor]) -> tu
 
 def tolerations_in(parts: Iterable[Pods]) -> frozenset[Toleration]:
     """Give every toleration that any of the pods has."""
-    shared = {id(pods): pods for pods in parts}
     return frozenset(
-        toleration
-        for pods in shared.values()
-        for one in pods
-        for toleration in tolerations_of(one.shape)
+        toleration for pods in parts for one in pods for toleration in tolerations_of(one.shape)
     )
 
 

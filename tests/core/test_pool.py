@@ -10,7 +10,7 @@ from scaler.core.model import ResourceFlavor
 from scaler.core.need import Need, PodNeed
 from scaler.core.packing import Packed
 from scaler.core.policy import Pool
-from scaler.core.pool import Share, pool_value, routes, shares_of
+from scaler.core.pool import Share, alike, pool_value, routes, shares_of
 from scaler.core.reasons import WorkloadClass
 from scaler.core.room import Room, total_room
 from tests.builders import NOW, amounts, make_flavor, make_shape, make_snapshot, make_workload
@@ -66,17 +66,16 @@ def _need(
 
 
 def _shares(needs: list[Need], rooms: list[Room]) -> tuple[Share, ...]:
-    return shares_of(needs, rooms=rooms, flavors=FLAVORS)
+    return shares_of(alike(needs), rooms=rooms, flavors=FLAVORS)
 
 
 def _routed(needs: list[Need], rooms: list[Room]) -> dict[str, str]:
     shares = _shares(needs, rooms)
     chosen = routes(shares, rooms=rooms, flavors=FLAVORS)
     return {
-        one.need.workload.name: chosen.get(
-            (one.need.workload.key, one.pools), one.pools[0] if one.pools else ""
-        )
+        need.workload.name: chosen.get((need.workload.key, one.pools), one.pools[0])
         for one in shares
+        for need in one.needs
     }
 
 
@@ -198,7 +197,9 @@ def test_every_share_gets_exactly_one_of_its_pools(rows: list[tuple[int, int, bo
     rooms = _rooms(A100, T4)
     shares = _shares(needs, rooms)
     chosen = routes(shares, rooms=rooms, flavors=FLAVORS)
-    open_ones = {(one.need.workload.key, one.pools) for one in shares if len(one.pools) > 1}
+    open_ones = {
+        (need.workload.key, one.pools) for one in shares if len(one.pools) > 1 for need in one.needs
+    }
     assert set(chosen) == open_ones
     assert all(name in pools for (_, pools), name in chosen.items())
 

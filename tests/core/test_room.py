@@ -83,7 +83,7 @@ def _room(
 def test_equal_shapes_are_counted_together() -> None:
     """Pods of one shape are one item, whether their records are the same or only equal."""
     shared = (_need(count=2),)
-    items = items_of([shared, shared, (_need(count=3),)], {})
+    items = items_of([(shared, 1), (shared, 1), ((_need(count=3),), 1)], {})
     assert items == (Item(shape=make_shape(), count=7),)
 
 
@@ -103,14 +103,14 @@ def test_without_a_known_flavor_the_shape_stays(flavors: tuple[str, ...]) -> Non
 def test_required_topology_keeps_a_pod_set_whole() -> None:
     """Pods with required topology are together; equal sets are one item with a count."""
     topology = TopologyRequest(required=RACK)
-    items = items_of([(_need(count=4, topology=topology),)] * 3, {})
+    items = items_of([((_need(count=4, topology=topology),), 3)], {})
     assert items == (Item(shape=make_shape(), count=12, level=RACK, together=4),)
 
 
 def test_slices_are_together_each() -> None:
     """Each slice is together in its level; a rest that fills no slice is one of its own."""
     topology = TopologyRequest(slice_level=RACK, slice_size=4)
-    items = items_of([(_need(count=10, topology=topology),)], {})
+    items = items_of([((_need(count=10, topology=topology),), 1)], {})
     assert {(item.count, item.together, item.level) for item in items} == {
         (8, 4, RACK),
         (2, 2, RACK),
@@ -119,13 +119,13 @@ def test_slices_are_together_each() -> None:
 
 def test_preferred_topology_binds_nothing() -> None:
     """A preferred level is a wish, so the pods may go anywhere."""
-    items = items_of([(_need(count=4, topology=TopologyRequest(preferred=RACK)),)], {})
+    items = items_of([((_need(count=4, topology=TopologyRequest(preferred=RACK)),), 1)], {})
     assert items == (Item(shape=make_shape(), count=4),)
 
 
 def test_pods_that_ask_by_claims_only_are_left_out() -> None:
     """A pod that asks for devices by DRA claims alone can't be sized."""
-    assert items_of([(_need(make_shape(gpus=0, dra_only=True)),)], {}) == ()
+    assert items_of([((_need(make_shape(gpus=0, dra_only=True)),), 1)], {}) == ()
 
 
 def test_tolerations_of_all_pods() -> None:
