@@ -84,13 +84,21 @@ def _unpack(into: Path) -> None:
         message = "/usr/bin/prometheus is not there, nor is apt-get"
         raise CannotBuildError(message)
     with tempfile.TemporaryDirectory() as folder:
-        command = ["apt-get", "download", "-q", "prometheus"]
-        got = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        said = _apt_get("download", "prometheus", folder=folder)
+        if not any(Path(folder).iterdir()):  # a new machine has no package lists yet
+            _apt_get("update", folder=folder)
+            said = _apt_get("download", "prometheus", folder=folder)
         packages = list(Path(folder).glob("prometheus_*.deb"))
         if not packages:
-            message = f"`{' '.join(command)}` failed: {got.stderr.strip()[-300:]}"
+            message = f"apt-get download prometheus failed: {said.strip()[-300:]}"
             raise CannotBuildError(message)
         subprocess.run(["dpkg-deb", "-x", str(packages[0]), str(into)], check=True)
+
+
+def _apt_get(*words: str, folder: str) -> str:
+    """Run apt-get in a folder; give what it said of errors."""
+    command = ["apt-get", "-q", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stderr
 
 
 def _compare(report: Report, prometheus: Path, promtool: Path) -> None:
