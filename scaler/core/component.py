@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from scaler.core import podsets
-from scaler.core.model import Kind, NodeRequirement, Pod, ScaledObject, Target, Workload
+from scaler.core.lookup import pods_selected, workloads_owned
+from scaler.core.model import Kind, Pod, ScaledObject, Target, Workload
 from scaler.core.profile import MetricProfile
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import IdleTrigger
@@ -91,25 +92,6 @@ def component_of(
     return search.by_selector() if subject.kind in SELECTED else search.by_workloads()
 
 
-def selects(*, selector: tuple[NodeRequirement, ...], labels: Mapping[str, str]) -> bool:
-    """Say whether a label selector fits; an empty one selects nothing."""
-    return bool(selector) and all(_holds(part, labels) for part in selector)
-
-
-def _holds(part: NodeRequirement, labels: Mapping[str, str]) -> bool:
-    match part.operator:
-        case "In":
-            return labels.get(part.key) in part.values
-        case "NotIn":
-            return labels.get(part.key) not in part.values
-        case "Exists":
-            return part.key in labels
-        case "DoesNotExist":
-            return part.key not in labels
-        case _:
-            return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Search:
     snapshot: Snapshot
@@ -173,36 +155,26 @@ class _Search:
 
     def _selected(self, target: Target) -> Iterable[Pod]:
         component = self.trigger.component
-        for pod in self.snapshot.pods.get(self.namespace, {}).values():
-            if selects(selector=target.selector, labels=pod.labels) and (
-                component is None or pod.pod_set == component
-            ):
-                yield pod
+        pods = pods_selected(
+            snapshot=self.snapshot, namespace=self.namespace, selector=target.selector
+        )
+        return (pod for pod in pods if component is None or pod.pod_set == component)
 
     def _measurable(self, pods: Iterable[Pod]) -> bool:
         return any(self.profile.devices(pod.requests) for pod in pods)
 
     def _workloads(self) -> tuple[Workload, ...]:
         """Give the Workloads of the subject: the admitted ones, and where none is, all."""
-        index, space, name = self.snapshot.workload_index, self.namespace, self.subject.name
         if self.subject.kind is None:
-            one = index.get((space, name))
+            one = self.snapshot.workload_index.get((self.namespace, self.subject.name))
             return () if one is None else (one,)
-        owned = tuple(sorted(self._owned(self.subject.kind), key=lambda one: one.name))
-        return tuple(one for one in owned if one.admitted) or owned
-
-    def _owned(self, kind: str) -> Iterable[Workload]:
-        names = self.snapshot.workloads_by_owner_name
-        if names is not None:
-            return names.get((kind, self.namespace, self.subject.name), ())
-        return (
-            workload
-            for key, workload in self.snapshot.workload_index.items()
-            if key[0] == self.namespace
-            and any(
-                owner.kind == kind and owner.name == self.subject.name for owner in workload.owners
-            )
+        owned = workloads_owned(
+            snapshot=self.snapshot,
+            kind=self.subject.kind,
+            namespace=self.namespace,
+            name=self.subject.name,
         )
+        return tuple(one for one in owned if one.admitted) or owned
 
     def _workloads_of(self, pods: Iterable[Pod]) -> tuple[Workload, ...]:
         """Give the Workloads that pods name, or that own them: for opt-outs and queues."""

@@ -7,7 +7,8 @@ ScalingDisabled). A bundle without a ScaledObject has what is present: nodes of 
 
 from dataclasses import dataclass
 
-from scaler.core.component import SELECTED, Component, component_of, selects
+from scaler.core.component import SELECTED, Component, component_of
+from scaler.core.lookup import pods_selected
 from scaler.core.model import Hpa, Instant, Kind, Node, ScaledObject
 from scaler.core.policy import Policy
 from scaler.core.profile import metric_profile
@@ -137,14 +138,12 @@ class _Reading:
             return 0
         ref = self.scaled_object.target
         target = self.snapshot.targets.get((ref.kind, self.namespace, ref.name))
-        pods = self.snapshot.pods.get(self.namespace, {}).values()
-        return (
-            0
-            if target is None
-            else sum(
-                pod.live and selects(selector=target.selector, labels=pod.labels) for pod in pods
-            )
+        if target is None:
+            return 0
+        pods = pods_selected(
+            snapshot=self.snapshot, namespace=self.namespace, selector=target.selector
         )
+        return sum(pod.live for pod in pods)
 
     def _kept_by_minimum(self) -> bool:
         scaled_object = self.scaled_object

@@ -129,8 +129,6 @@ class Snapshot:
     """Workloads by the uid of each of their owners."""
     workload_index: Mapping[Name, Workload] = field(default_factory=dict)
     """Workloads by namespace and name, Finished ones left out."""
-    workloads_by_owner_name: Mapping[tuple[str, str, str], tuple[Workload, ...]] | None = None
-    """Workloads by (owner's kind, namespace, owner's name); None = look through all of them."""
     cluster_queues: Mapping[str, ClusterQueue] = field(default_factory=dict)
     local_queues: Mapping[Name, LocalQueue] = field(default_factory=dict)
     cohorts: Mapping[str, Cohort] = field(default_factory=dict)

@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 
-from scaler.core.component import Component, Found, Unfound, component_of, selects
-from scaler.core.model import NodeRequirement, Pod, ScaledObject, Target, TargetRef, Workload
+from scaler.core.component import Component, Found, Unfound, component_of
+from scaler.core.model import Pod, ScaledObject, Target, TargetRef, Workload
 from scaler.core.policy import PrometheusSettings
 from scaler.core.profile import metric_profile
 from scaler.core.snapshot import Snapshot
@@ -124,42 +124,6 @@ def test_the_workloads_of_a_deployments_pods_are_known_where_kueue_makes_one_a_p
     assert component.lacking == 0
 
 
-@pytest.mark.parametrize(
-    ("part", "labels", "want"),
-    [
-        (("app", "In", ("a", "b")), {"app": "b"}, True),
-        (("app", "In", ("a", "b")), {"app": "c"}, False),
-        (("app", "In", ("a",)), {}, False),
-        (("app", "NotIn", ("a",)), {"app": "b"}, True),
-        (("app", "NotIn", ("a",)), {}, True),
-        (("app", "NotIn", ("a",)), {"app": "a"}, False),
-        (("app", "Exists", ()), {"app": ""}, True),
-        (("app", "Exists", ()), {}, False),
-        (("app", "DoesNotExist", ()), {}, True),
-        (("app", "DoesNotExist", ()), {"app": "a"}, False),
-        (("app", "Gt", ("1",)), {"app": "2"}, False),
-    ],
-)
-def test_a_label_selector_means_what_kubernetes_means(
-    part: tuple[str, str, tuple[str, ...]], labels: dict[str, str], *, want: bool
-) -> None:
-    """A label selector means what kubernetes means."""
-    key, operator, values = part
-    requirement = NodeRequirement(key=key, operator=operator, values=values)
-    assert selects(selector=(requirement,), labels=labels) is want
-
-
-def test_all_parts_of_a_selector_have_to_fit_and_an_empty_one_selects_nothing() -> None:
-    """All parts of a selector have to fit and an empty one selects nothing."""
-    two = (
-        NodeRequirement(key="app", operator="In", values=("a",)),
-        NodeRequirement(key="tier", operator="Exists"),
-    )
-    assert selects(selector=two, labels={"app": "a", "tier": "x"})
-    assert not selects(selector=two, labels={"app": "a"})
-    assert not selects(selector=(), labels={"app": "a"})
-
-
 # --- by Workload -------------------------------------------------------------------------------
 
 RAY_SETS = (
@@ -227,16 +191,6 @@ def test_a_workload_is_found_by_its_own_name_too() -> None:
     component = found(clustered(), workload="wl-r")
     assert str(component.subject) == "wl-r"
     assert component.kind == "RayCluster"
-
-
-def test_the_index_by_owners_name_gives_the_same_as_looking_through_all() -> None:
-    """The index by owners name gives the same as looking through all."""
-    snapshot = clustered([member("a", "small")])
-    indexed = replace(snapshot, workloads_by_owner_name={("RayCluster", "ml", "r"): (ray(),)})
-    slow, fast = (names(found(one, workload="RayCluster/r")) for one in (snapshot, indexed))
-    assert slow == fast == ["a"]
-    empty = replace(snapshot, workloads_by_owner_name={})
-    assert isinstance(find(empty, workload="RayCluster/r"), Unfound)
 
 
 def test_pods_without_kueues_label_are_told_by_rays() -> None:
