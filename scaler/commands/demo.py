@@ -7,7 +7,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -69,17 +69,19 @@ def _play(cluster: Cluster, *, status: Address, out: TextIO, terminal: bool) -> 
     demo = Demo(cluster=cluster, status_url=f"http://{status}", out=out, colored=terminal)
     try:
         demo.play()
+        print("\nEvery step happened.", file=out, flush=True)
+        if terminal:
+            print(f"The status page stays up: http://{status}/  Ctrl-C ends.", file=out, flush=True)
+            _linger(demo)
     except StepFailedError as error:
         sys.stderr.write(f"kueue-gpu-scaler demo: {error}\n")
         return FAILED
-    print("\nEvery step happened.", file=out, flush=True)
-    if terminal:
-        print(f"The status page stays up: http://{status}/  Ctrl-C ends.", file=out, flush=True)
-        try:
-            demo.linger()
-        except KeyboardInterrupt:
-            print(file=out)
     return 0
+
+
+def _linger(demo: Demo) -> None:
+    with suppress(KeyboardInterrupt):
+        demo.linger()
 
 
 @contextmanager
@@ -94,10 +96,8 @@ def _logging(path: Path | None) -> Iterator[None]:
 @contextmanager
 def _serving(cluster: Cluster, folder: Path) -> Iterator[tuple[Address, Address]]:
     """Run the service in a thread with a loop of its own, on the cluster's clock."""
-    policy_file = folder / "policy.yaml"
-    policy_file.write_text(policy(cluster), encoding="utf-8")
     settings = Settings(
-        policy=policy_file,
+        policy=_mount(folder / "policy", policy(cluster)),
         grpc=Address(host=LOOPBACK, port=0),
         status=Address(host=LOOPBACK, port=0),
         kubeconfig=str(cluster.write_kubeconfig(folder / "kubeconfig")),
@@ -116,6 +116,15 @@ def _serving(cluster: Cluster, folder: Path) -> Iterator[tuple[Address, Address]
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+def _mount(folder: Path, text: str) -> Path:
+    """Write the policy as the kubelet mounts a ConfigMap: behind the symlink that it swaps."""
+    (folder / "..1").mkdir(parents=True)
+    (folder / "..1" / "policy.yaml").write_text(text, encoding="utf-8")
+    (folder / "..data").symlink_to("..1")
+    (folder / "policy.yaml").symlink_to("..data/policy.yaml")
+    return folder / "policy.yaml"
 
 
 async def _build(settings: Settings, cluster: Cluster) -> App:

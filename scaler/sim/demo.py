@@ -31,7 +31,7 @@ LASTS: Final[Mapping[Name, float]] = {
 FOR_PRETRAIN: Final = 3
 """Nodes that pretrain needs: 5 GPUs leave no room for another 5 on a node of 8."""
 FOR_ALL: Final = FOR_PRETRAIN + 1
-OUTAGE: Final = 4 * MINUTE
+OUTAGE: Final = 3.5 * MINUTE
 
 
 class Demo:
@@ -160,6 +160,13 @@ class Demo:
             within=2 * MINUTE,
             expected="HOLD for the llm",
             seen=self._llm_seen,
+        )
+        self._witness.expect(
+            "an Event says so",
+            lambda: "Hold" in self._witness.events(LLM),
+            within=3 * MINUTE,
+            expected="an Event with reason Hold on the ScaledObject",
+            seen=lambda: self._witness.events(LLM),
         )
         self._witness.hold_still(
             "nothing is scaled down without Prometheus",

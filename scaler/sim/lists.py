@@ -36,10 +36,6 @@ class Lists:
             metadata["remainingItemCount"] = len(selected) - limit
         return self._list(request, metadata, selected[:limit])
 
-    def expire(self) -> None:
-        """Make every continue token that is out there expire."""
-        self._rest.clear()
-
     def _keep(self, version: int, rest: list[Document]) -> str:
         token = uuid4().hex
         self._rest[token] = (version, rest)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from scaler.core.model import Kind, Name
 from scaler.sim.cluster import Cluster
 from scaler.sim.conditions import condition_of, is_true
+from scaler.sim.kinds import EVENTS
 from scaler.sim.nodes import GPU
 from scaler.sim.objects import name_of
 from scaler.sim.patches import Document
@@ -49,6 +50,7 @@ class Story:
         self._tell_nodes()
         self._tell_sizes()
         self._tell_decisions()
+        self._tell_events()
         self._hold_to_promises()
 
     def _tell(self, who: str, what: str, text: str, *, at_first: bool = True) -> None:
@@ -92,6 +94,13 @@ class Story:
             if self._told.get(("decision", name)) != headline:
                 self._told["decision", name] = headline
                 self._timeline.say("decision", f"{headline}: {said.detail}")
+
+    def _tell_events(self) -> None:
+        for event in self._cluster.objects.all(EVENTS):
+            about = event["involvedObject"]
+            name = f"{about['kind']} {about['namespace']}/{about['name']}"
+            text = f"{event['reason']} on {name}: {event['message']}"
+            self._tell("event", event["metadata"]["name"], text)
 
     def _hold_to_promises(self) -> None:
         size = self._cluster.pool_size(self._pool)

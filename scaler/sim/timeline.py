@@ -10,7 +10,14 @@ from scaler.core.model import Name
 from scaler.sim.clock import Clock
 from scaler.sim.patches import Document
 
-COLORS = {"decision": "36", "check": "32", "kueue": "33", "prometheus": "35", "keda": "34"}
+COLORS = {
+    "decision": "36",
+    "check": "32",
+    "kueue": "33",
+    "prometheus": "35",
+    "keda": "34",
+    "event": "31",
+}
 
 
 class StepFailedError(Exception):

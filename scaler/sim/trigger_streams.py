@@ -70,13 +70,12 @@ class Stream:
     def _run(self) -> None:
         delay = FIRST_DELAY
         while not self._ended:
-            before = len(self.delays)
             code, heard = self._follow()
             if code is grpc.StatusCode.UNIMPLEMENTED or self._ended:
                 return
             if code is grpc.StatusCode.OK or (heard and self._forgiving):
                 delay = FIRST_DELAY
-            self.delays[before:] = [delay]
+            self.delays.append(delay)
             if not self._clock.sleep_until(self._clock.now() + delay):
                 return
             delay = min(LONGEST_DELAY, delay * 2)

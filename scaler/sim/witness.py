@@ -6,6 +6,7 @@ from scaler.core.model import Instant, Kind, Name
 from scaler.core.quantity import instant
 from scaler.sim.cluster import Cluster
 from scaler.sim.conditions import condition_of, is_true
+from scaler.sim.kinds import EVENTS
 from scaler.sim.patches import Document
 from scaler.sim.story import Story
 from scaler.sim.timeline import Said, StepFailedError, Timeline, wait
@@ -87,6 +88,15 @@ class Witness:
         """Give KEDA's lastActiveTime."""
         document = self._cluster.objects.get(Kind.SCALED_OBJECTS, scaled_object) or {}
         return instant(document["status"]["lastActiveTime"])
+
+    def events(self, scaled_object: Name) -> list[str]:
+        """Give the reasons of the Events on a ScaledObject."""
+        return [
+            event["reason"]
+            for event in self._cluster.objects.all(EVENTS)
+            if (event["involvedObject"]["namespace"], event["involvedObject"]["name"])
+            == scaled_object
+        ]
 
     def _workload(self, job: Name) -> Document:
         for workload in self._cluster.objects.all(Kind.WORKLOADS):
