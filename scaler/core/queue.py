@@ -5,31 +5,24 @@ sums, without size and floor. Where the number would be a guess, the answer is H
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import assert_never
 
 from scaler.core.claims import owner_of, sizes_pool
-from scaler.core.decision import ClassCount, Decision, QueueEvidence, Status
-from scaler.core.demand import demand
+from scaler.core.decision import Decision, PoolEvidence, QueueEvidence, Status
 from scaler.core.metadata import metric_name
 from scaler.core.model import Instant, Kind, ScaledObject
 from scaler.core.need import Demand, Need
 from scaler.core.policy import Policy
-from scaler.core.queue_nodes import Nodes, Question, nodes_of, pool_asked
+from scaler.core.queue_nodes import Nodes, QueueQuestion, nodes_of, pool_asked
 from scaler.core.queue_reads import needed_kinds, partitions
-from scaler.core.queue_reason import Waiting, count_reason, nodes_reason
+from scaler.core.queue_reason import count_reason, nodes_reason
+from scaler.core.queue_waiting import demand_of, waiting_of
 from scaler.core.reasons import Reason, WorkloadClass
 from scaler.core.size import Size
 from scaler.core.snapshot import Partition, Snapshot
 from scaler.core.sources import missing
 from scaler.core.trigger import QueueTrigger, Scope, TriggerRef, Unit
-
-_PROVISIONING_TIMEOUT = 900.0
-"""Seconds, where there is no pool to say it."""
-
-_DEFAULT_TOLERANCE = 0.1
-"""The HPA's, where behavior.scaleUp.tolerance is not in force."""
-
-_QUOTA_CLASSES = (WorkloadClass.QUOTA, WorkloadClass.NOT_EVALUATED)
 
 
 def decide_queue(
@@ -43,7 +36,7 @@ def decide_queue(
     size: Size,
 ) -> Decision:
     """Give the value of a queue trigger, or HOLD where something that it needs is not known."""
-    question = Question(
+    question = QueueQuestion(
         snapshot=snapshot,
         ref=ref,
         trigger=trigger,
@@ -55,10 +48,11 @@ def decide_queue(
     held = _why_held(question)
     if held is not None:
         return _hold(question, *held)
-    found = _demand(question, flavor=trigger.flavor)
+    found = demand_of(question, flavor=trigger.flavor)
     if len(found.missing_cluster_queues) == len(set(trigger.cluster_queues)):
         names = ", ".join(found.missing_cluster_queues)
-        return _hold(question, Reason.CLUSTER_QUEUE_MISSING, f"There is no ClusterQueue {names}.")
+        none = _hold(question, Reason.CLUSTER_QUEUE_MISSING, f"There is no ClusterQueue {names}.")
+        return replace(none, queue=_evidence(question, found))
     match trigger.unit:
         case Unit.NODES:
             return _decide_nodes(question, found)
@@ -71,7 +65,7 @@ def decide_queue(
 # --- HOLD --------------------------------------------------------------------------------------
 
 
-def _why_held(question: Question) -> tuple[Reason, str] | None:
+def _why_held(question: QueueQuestion) -> tuple[Reason, str] | None:
     """Give the reason for which no value can be given before the demand is looked at."""
     trigger, policy = question.trigger, question.policy
     if trigger.pool is not None and trigger.pool not in policy.pools:
@@ -98,7 +92,7 @@ def _why_held(question: Question) -> tuple[Reason, str] | None:
     return None
 
 
-def _hold(question: Question, reason: Reason, detail: str) -> Decision:
+def _hold(question: QueueQuestion, reason: Reason, detail: str) -> Decision:
     return Decision(
         namespace=question.ref.namespace,
         name=question.ref.name,
@@ -118,7 +112,7 @@ def _hold(question: Question, reason: Reason, detail: str) -> Decision:
 # --- a value -----------------------------------------------------------------------------------
 
 
-def _decide_nodes(question: Question, found: Demand) -> Decision:
+def _decide_nodes(question: QueueQuestion, found: Demand) -> Decision:
     pool = pool_asked(question)
     if pool is None:
         detail = "unit nodes needs a pool or gpusPerNode."
@@ -131,12 +125,12 @@ def _decide_nodes(question: Question, found: Demand) -> Decision:
         floor=nodes.floor,
         pool=nodes.pool,
         packed=nodes.packed,
-        waiting=_waiting(question, found, value=nodes.value, nodes=nodes),
+        waiting=waiting_of(question, found, value=nodes.value, nodes=nodes),
     )
     return _value(question, found, value=nodes.value, reason=reason, detail=detail, nodes=nodes)
 
 
-def _decide_count(question: Question, found: Demand) -> Decision:
+def _decide_count(question: QueueQuestion, found: Demand) -> Decision:
     trigger = question.trigger
     ripe = question.ripened(found.needs)
     # Admitted Workloads are in the total with all their pods, so class A counts once.
@@ -152,13 +146,13 @@ def _decide_count(question: Question, found: Demand) -> Decision:
         value=value,
         pending=pending,
         unit=unit,
-        waiting=_waiting(question, found, value=value, nodes=None),
+        waiting=waiting_of(question, found, value=value, nodes=None),
     )
     return _value(question, found, value=value, reason=reason, detail=detail, nodes=None)
 
 
 def _value(
-    question: Question,
+    question: QueueQuestion,
     found: Demand,
     *,
     value: int,
@@ -177,30 +171,22 @@ def _value(
         detail=detail + _left_out(found),
         at=question.now,
         size=question.size.value,
-        queue=QueueEvidence(
-            classes=found.classes,
-            counted=found.counted,
-            pool=None if nodes is None else nodes.pool,
-            missing_cluster_queues=found.missing_cluster_queues,
-            not_routable=found.not_routable,
-            not_counted_dra=found.not_counted_dra,
-            skipped_objects=_skipped(question),
-        ),
+        queue=_evidence(question, found, pool=None if nodes is None else nodes.pool),
         read=_read(question, every_queue=nodes is not None and nodes.every_queue),
     )
 
 
-def _demand(question: Question, *, flavor: str | None) -> Demand:
-    trigger = question.trigger
-    pool = pool_asked(question)
-    return demand(
-        snapshot=question.snapshot,
-        cluster_queues=trigger.cluster_queues,
-        resource=trigger.resource,
-        flavor=flavor,
-        quota_follows_nodes=trigger.quota_follows_nodes,
-        provisioning_timeout=_PROVISIONING_TIMEOUT if pool is None else pool.provisioning_timeout,
-        now=question.now,
+def _evidence(
+    question: QueueQuestion, found: Demand, *, pool: PoolEvidence | None = None
+) -> QueueEvidence:
+    return QueueEvidence(
+        classes=found.classes,
+        counted=found.counted,
+        pool=pool,
+        missing_cluster_queues=found.missing_cluster_queues,
+        not_routable=found.not_routable,
+        not_counted_dra=found.not_counted_dra,
+        skipped_objects=_skipped(question),
     )
 
 
@@ -208,42 +194,6 @@ def _gpus(needs: Iterable[Need], resource: str) -> int:
     return sum(
         dict(pod.shape.requests).get(resource, 0) * pod.count for one in needs for pod in one.pods
     )
-
-
-def _waiting(question: Question, found: Demand, *, value: int, nodes: Nodes | None) -> Waiting:
-    ripe = len(question.ripened(found.needs))
-    return Waiting(
-        workloads=ripe if nodes is None else nodes.workloads,
-        for_quota=_for_quota(question, found),
-        delayed=len(found.needs) - ripe,
-        swallowed=_swallowed(question, value),
-        topology_disagrees=nodes is not None and nodes.topology_disagrees,
-    )
-
-
-def _for_quota(question: Question, found: Demand) -> int:
-    """Count the Workloads that wait for quota and make no demand, of every flavor."""
-    if question.trigger.flavor is not None:
-        found = _demand(question, flavor=None)
-    left = _in_quota_classes(found.classes) - _in_quota_classes(found.counted)
-    # Those that ask by DRA claims only are known by their pods, of which each has at least one.
-    return max(0, left - found.not_counted_dra)
-
-
-def _in_quota_classes(counts: Iterable[ClassCount]) -> int:
-    return sum(one.workloads for one in counts if one.workload_class in _QUOTA_CLASSES)
-
-
-def _swallowed(question: Question, value: int) -> bool:
-    """Say whether the HPA takes value / S for 1: it does within its tolerance, limits included."""
-    scaled_object, size = question.scaled_object, question.size.value
-    if scaled_object is None or scaled_object.hpa_name is None or not size:
-        return False
-    hpa = question.snapshot.hpas.get((scaled_object.namespace, scaled_object.hpa_name))
-    if hpa is None:
-        return False
-    tolerance = _DEFAULT_TOLERANCE if hpa.tolerance_up is None else hpa.tolerance_up
-    return size < value <= size * (1.0 + tolerance)
 
 
 def _left_out(found: Demand) -> str:
@@ -257,12 +207,12 @@ def _left_out(found: Demand) -> str:
     return said
 
 
-def _skipped(question: Question) -> int:
+def _skipped(question: QueueQuestion) -> int:
     kinds: frozenset[Kind] = needed_kinds(question.snapshot, question.trigger)
     return sum(number for kind, number in question.snapshot.skipped.items() if kind in kinds)
 
 
-def _read(question: Question, *, every_queue: bool) -> frozenset[Partition]:
+def _read(question: QueueQuestion, *, every_queue: bool) -> frozenset[Partition]:
     return partitions(
         question.snapshot, question.trigger, key=question.ref.key, every_queue=every_queue
     )

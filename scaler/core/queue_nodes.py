@@ -27,7 +27,7 @@ _PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class QueueQuestion:
     """A queue trigger, and all that its answer is made of."""
 
     snapshot: Snapshot
@@ -66,7 +66,7 @@ class Nodes:
     """Workloads of all ClusterQueues competed for the pools."""
 
 
-def pool_asked(question: Question) -> Pool | None:
+def pool_asked(question: QueueQuestion) -> Pool | None:
     """Give the pool of the policy, or the nameless one of gpusPerNode; None = there is none.
 
     The nameless pool has no maxNodes of its own: the ScaledObject's maximum stands for it.
@@ -84,7 +84,7 @@ def pool_asked(question: Question) -> Pool | None:
     )
 
 
-def nodes_of(question: Question, *, pool: Pool, found: Demand, size: int | None) -> Nodes:
+def nodes_of(question: QueueQuestion, *, pool: Pool, found: Demand, size: int | None) -> Nodes:
     """Pack what belongs to the pool; `size` is S, None where the scope is `pending`."""
     groups = alike(found.needs)
     rooms = _rooms(question, pool=pool, size=size, groups=groups)
@@ -137,7 +137,7 @@ def _evidence(
 
 
 def _rooms(
-    question: Question, *, pool: Pool, size: int | None, groups: Iterable[Share]
+    question: QueueQuestion, *, pool: Pool, size: int | None, groups: Iterable[Share]
 ) -> tuple[Room, ...]:
     """Give every pool of the policy that may compete for the needs, in the policy's order."""
     named = question.trigger.pool is not None
@@ -161,7 +161,7 @@ def _rooms(
     return tuple(rooms)
 
 
-def _size(question: Question, pool: Pool, owner: ScaledObject | None) -> int:
+def _size(question: QueueQuestion, pool: Pool, owner: ScaledObject | None) -> int:
     """Give the size of another's pool; where it can't be read, its present nodes."""
     snapshot = question.snapshot
     trigger = None if owner is None else claim_of(owner, pool.name)
@@ -179,7 +179,7 @@ def _size(question: Question, pool: Pool, owner: ScaledObject | None) -> int:
 
 
 def _own(
-    question: Question, *, pool: Pool, groups: Iterable[Share], rooms: Sequence[Room]
+    question: QueueQuestion, *, pool: Pool, groups: Iterable[Share], rooms: Sequence[Room]
 ) -> tuple[Sequence[Share], bool]:
     """Give what belongs to the pool and is ripe; and whether all ClusterQueues had to be asked."""
     flavors = question.snapshot.flavors
@@ -204,7 +204,7 @@ def _own(
 
 
 def _routes(
-    question: Question, *, pool: Pool, rooms: Sequence[Room]
+    question: QueueQuestion, *, pool: Pool, rooms: Sequence[Room]
 ) -> Mapping[tuple[Name, Candidates], str]:
     """Choose pools over the needs of all ClusterQueues, so that every trigger sees the same."""
     everybody = demand(

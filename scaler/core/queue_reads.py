@@ -9,6 +9,9 @@ from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import EMPTY_QUEUE, Part, Partition, Snapshot
 from scaler.core.trigger import QueueTrigger, Scope, Unit
 
+_OF_THE_SIZE = (Kind.SCALED_OBJECTS, Kind.HPAS, Kind.DEPLOYMENTS, Kind.STATEFUL_SETS)
+"""Kinds that tell the target's size: without them it may be unknown, which is judged itself."""
+
 
 def needed_kinds(snapshot: Snapshot, trigger: QueueTrigger) -> frozenset[Kind]:
     """Give the kinds without which the value would be a guess, as few as are safe."""
@@ -46,7 +49,7 @@ def partitions(
     )
     kinds = needed_kinds(snapshot, trigger)
     queues = related | frozenset(trigger.cluster_queues)
-    read: set[Partition] = {(Part.SOURCE, kind) for kind in kinds}
+    read: set[Partition] = {(Part.SOURCE, kind) for kind in (*kinds, *_OF_THE_SIZE)}
     read |= {(Part.QUEUE, name) for name in (*queues, "")}
     read |= {(part, "") for part in (Part.QUOTA, Part.POLICY, Part.OWNERS)}
     targets = _target_namespaces(snapshot, trigger, key=key, every_pool=every_queue)

@@ -1,11 +1,12 @@
 """Why a queue signal's value is what it is: one reason, and sentences for a platform engineer."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from scaler.core.decision import PoolEvidence
+from scaler.core.decision import ClassCount, PoolEvidence
 from scaler.core.packing import Packed
-from scaler.core.reasons import Reason
+from scaler.core.reasons import Reason, WorkloadClass
 
 _SWALLOWED = (
     "The HPA ignores so small a change: set behavior.scaleUp.tolerance to 0 in the ScaledObject"
@@ -15,6 +16,17 @@ _DISAGREES = (
     "Kueue has said TopologyPlacementFailed for more than a minute although free nodes would hold"
     " them: look at the topology labels, at taints, and at pods that Kueue does not manage."
 )
+
+_NOT_HELPED = {
+    WorkloadClass.CHECKS: "with an admission check pending",
+    WorkloadClass.EXCEEDS: "beyond what the ClusterQueue can ever have",
+    WorkloadClass.NO_FLAVOR: "without a matching flavor",
+    WorkloadClass.NOT_DEMAND: "inactive, stopped or backing off",
+    WorkloadClass.PREEMPTING: "waiting for their preemption victims",
+    WorkloadClass.BLOCKED: "waiting for earlier pods to be Ready",
+    WorkloadClass.CONTRADICTORY: "with a status that contradicts itself",
+}
+"""Words for the classes that need no nodes, in the order of the classes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +43,8 @@ class Waiting:
     """The HPA's tolerance is wider than the change."""
     topology_disagrees: bool = False
     """They fit, and Kueue has said for long that they don't."""
+    not_helped: tuple[tuple[WorkloadClass, int], ...] = ()
+    """Workloads by class that no node would help."""
 
 
 def nodes_reason(
@@ -72,6 +86,14 @@ def count_reason(*, value: int, pending: int, unit: str, waiting: Waiting) -> tu
     return reason, " ".join((said, *_others(waiting), *advice))
 
 
+def not_helped(classes: Iterable[ClassCount]) -> tuple[tuple[WorkloadClass, int], ...]:
+    """Sum up, over all ClusterQueues, the classes that no node would help."""
+    totals: Counter[str] = Counter()
+    for one in classes:
+        totals[one.workload_class] += one.workloads
+    return tuple((one, totals[one]) for one in _NOT_HELPED if totals[one])
+
+
 def _without_growth(waiting: Waiting) -> Reason:
     return Reason.QUOTA_EXHAUSTED if waiting.for_quota else Reason.NO_DEMAND
 
@@ -101,6 +123,9 @@ def _others(waiting: Waiting) -> Iterator[str]:
         yield f"For {waits} no quota is free, which nodes would not change."
     if waiting.delayed:
         yield f"{_several(waiting.delayed, 'Workload')} waited less than scaleUpDelay."
+    if waiting.not_helped:
+        said = ", ".join(f"{number} {_NOT_HELPED[one]}" for one, number in waiting.not_helped)
+        yield f"Nodes would not help: {said}."
 
 
 def _advice(reason: Reason, pool: PoolEvidence) -> Iterator[str]:
