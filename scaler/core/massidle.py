@@ -20,14 +20,13 @@ SPAN_INTERVALS = 2
 
 def brake(
     *,
-    starts: Iterable[IdleStart],
+    burst: Instant | None,
     settings: MassIdle,
     scrape_interval: float,
     idle_after: float,
     now: Instant,
 ) -> str | None:
-    """Say why a workload with this idleAfter is held back; None where it is not."""
-    burst = newest_burst(starts=starts, settings=settings, scrape_interval=scrape_interval)
+    """Say why a workload with this idleAfter is held back by a burst; None where it is not."""
     if burst is None or now >= burst + idle_after + settings.hold_for:
         return None
     return (

@@ -10,8 +10,8 @@ from scaler.core.decision import Verdict
 from scaler.core.doubt import Demand, Doubt, doubt_devices, doubt_nodes, doubt_pods
 from scaler.core.idle_starts import devices_of, idle_starts
 from scaler.core.join import DeviceUse
-from scaler.core.massidle import brake
-from scaler.core.model import Pod
+from scaler.core.massidle import brake, newest_burst
+from scaler.core.model import Instant, Pod
 from scaler.core.profile import metric_profile
 from scaler.core.quantity import format_duration
 from scaler.core.query import Heard
@@ -131,11 +131,8 @@ def _braked(readings: _Readings) -> Finding | None:
     question, policy = readings.question, readings.question.policy
     if all(one.moved for one in readings.devices):
         return None
-    starts = question.snapshot.idle_starts
-    if starts is None:
-        starts = idle_starts(snapshot=question.snapshot, policy=policy)
     detail = brake(
-        starts=starts,
+        burst=_newest_burst(question),
         settings=policy.safety.mass_idle,
         scrape_interval=policy.prometheus.scrape_interval,
         idle_after=question.resolved.effective.idle_after,
@@ -144,6 +141,32 @@ def _braked(readings: _Readings) -> Finding | None:
     if detail is None:
         return None
     return readings.finding(verdict=Verdict.UNKNOWN, reason=Reason.MASS_IDLE, detail=detail)
+
+
+def _newest_burst(question: Question) -> Instant | None:
+    """Look for a burst in the idle starts that the Snapshot brings, or that it holds."""
+    snapshot, policy = question.snapshot, question.policy
+    starts = snapshot.idle_starts
+    if starts is None:
+        starts = snapshot.memo.recall(
+            "idle starts",
+            (
+                *(policy, snapshot.usage, snapshot.scaled_objects, snapshot.targets),
+                *(snapshot.pods, snapshot.pods_by_workload, snapshot.workload_index),
+                snapshot.local_queues,
+            ),
+            lambda: idle_starts(snapshot=snapshot, policy=policy),
+        )
+    known = starts
+    return snapshot.memo.recall(
+        "newest burst",
+        (policy, known),
+        lambda: newest_burst(
+            starts=known,
+            settings=policy.safety.mass_idle,
+            scrape_interval=policy.prometheus.scrape_interval,
+        ),
+    )
 
 
 def _idle(readings: _Readings) -> Finding:

@@ -52,7 +52,7 @@ def test_the_brake_lets_go_when_it_held_each_workload_for_long_enough(
 ) -> None:
     """The brake lets go when it held each workload for long enough."""
     said = brake(
-        starts=starts(100, 100, 100),
+        burst=100,
         settings=SETTINGS,
         scrape_interval=30,
         idle_after=1800,
@@ -63,9 +63,7 @@ def test_the_brake_lets_go_when_it_held_each_workload_for_long_enough(
 
 def test_without_a_burst_the_brake_says_nothing() -> None:
     """Without a burst the brake says nothing."""
-    said = brake(
-        starts=starts(0, 500), settings=SETTINGS, scrape_interval=30, idle_after=1800, now=600
-    )
+    said = brake(burst=None, settings=SETTINGS, scrape_interval=30, idle_after=1800, now=600)
     assert said is None
 
 
