@@ -27,7 +27,8 @@ class StubScaler(pb_grpc.ExternalScalerServicer):
         self.pushes: list[bool] = []
         self.end_with: grpc.StatusCode | None = None
         self.streams = 0
-        self._server = grpc.server(futures.ThreadPoolExecutor(max_workers=16))
+        self._workers = futures.ThreadPoolExecutor(max_workers=16)
+        self._server = grpc.server(self._workers)
         pb_grpc.add_ExternalScalerServicer_to_server(self, self._server)
         self.port = self._server.add_insecure_port("127.0.0.1:0")
 
@@ -43,7 +44,8 @@ class StubScaler(pb_grpc.ExternalScalerServicer):
     def stop(self) -> None:
         """End every stream and the server."""
         self.tell(lambda: setattr(self, "end_with", grpc.StatusCode.OK))
-        self._server.stop(grace=0).wait()
+        self._server.stop(grace=None).wait()
+        self._workers.shutdown()
 
     def tell(self, change: Callable[[], None]) -> None:
         """Change what is answered, and let open streams see it."""
