@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from scaler.core.decision import Decision
+from scaler.core.decision import Decision, PoolEvidence
 from scaler.core.metadata import parse
 from scaler.core.model import Hpa, Instant, Node, Pod, ScaledObject, TargetRef, Workload
 from scaler.core.policy import Policy, Pool
@@ -13,10 +13,13 @@ from scaler.core.trigger import QueueTrigger, TriggerRef
 from tests.builders import (
     NOW,
     amounts,
+    make_cluster_queue,
     make_hpa,
     make_node,
     make_pod,
     make_scaled_object,
+    make_snapshot,
+    make_workload,
 )
 
 NODES = {"signal": "queue", "clusterQueue": "gpu-cq", "pool": "gpu"}
@@ -71,6 +74,39 @@ def make_sized(
 def make_nodes(count: int, *, prefix: str = "node") -> list[Node]:
     """Build usable nodes of the pool."""
     return [make_node(name=f"{prefix}-{number}") for number in range(count)]
+
+
+def make_jobs(count: int, *, gpus: int = 8) -> list[Workload]:
+    """Build Workloads of one pod that Kueue has not looked at yet."""
+    return [make_workload(name=f"w{number}", gpus=gpus) for number in range(count)]
+
+
+def make_cluster(
+    *workloads: Workload,
+    size: int = 0,
+    nodes: list[Node] | None = None,
+    pods: list[Pod] | None = None,
+    sizers: tuple[ScaledObject, ...] | None = None,
+    resized: Instant = NOW - 7200,
+    tolerance: float | None = 0.0,
+    quota: int | None = None,
+) -> Snapshot:
+    """Build the cluster: the pool's size is `size`, and so many nodes are there unless given."""
+    return make_snapshot(
+        workloads=workloads,
+        cluster_queues=[make_cluster_queue(quota=quota)],
+        nodes=make_nodes(size) if nodes is None else nodes,
+        pods=pods or [],
+        scaled_objects=(make_sizer(),) if sizers is None else sizers,
+        hpas=[make_sized(size, resized=resized, tolerance=tolerance)],
+    )
+
+
+def pool_evidence(decision: Decision) -> PoolEvidence:
+    """Give the evidence of a decision in nodes."""
+    assert decision.queue is not None
+    assert decision.queue.pool is not None
+    return decision.queue.pool
 
 
 def make_running(workload: Workload, *nodes: str, gpus: int = 1) -> list[Pod]:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from scaler.core.decision import PoolEvidence
+from scaler.core.decision import ClassCount, PoolEvidence
 from scaler.core.packing import Packed
-from scaler.core.queue_reason import Waiting, count_reason, nodes_reason
-from scaler.core.reasons import Reason
+from scaler.core.queue_reason import Waiting, count_reason, nodes_reason, not_helped
+from scaler.core.reasons import Reason, WorkloadClass
 
 POOL = PoolEvidence(
     pool="a100",
@@ -111,3 +111,19 @@ def test_the_reason_of_a_sum(pending: int, waiting: Waiting, want: Reason) -> No
     reason, detail = count_reason(value=9, pending=pending, unit="nvidia.com/gpu", waiting=waiting)
     assert reason is want
     assert detail.startswith(f"{pending} nvidia.com/gpu wait for a place; the value is 9.")
+
+
+def test_classes_are_summed_over_cluster_queues() -> None:
+    """Of the classes that no node helps each is named once; the others are not."""
+    counts = [
+        ClassCount(cluster_queue=queue, workload_class=one, workloads=number, gpus=8)
+        for queue, one, number in (
+            ("a", WorkloadClass.PREEMPTING, 1),
+            ("b", WorkloadClass.PREEMPTING, 2),
+            ("a", WorkloadClass.CHECKS, 4),
+            ("a", WorkloadClass.UNPLACED, 5),
+            ("a", WorkloadClass.QUOTA, 6),
+            ("b", WorkloadClass.RUNNING, 7),
+        )
+    ]
+    assert not_helped(counts) == ((WorkloadClass.CHECKS, 4), (WorkloadClass.PREEMPTING, 3))
