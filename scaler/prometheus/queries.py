@@ -110,6 +110,25 @@ def fleet_queries(
     return {name: expression for name, expression in built.items() if expression}
 
 
+def selectors(settings: PrometheusSettings) -> tuple[str, ...]:
+    """Give an instant selector of every metric that the fleet queries read."""
+    scope = _scope(settings=settings, window=LOOKBACK)
+    profile = scope.profile
+    metrics = (
+        *(signal.metric for signal in profile.signals),
+        profile.power_metric,
+        *profile.temperature_metrics,
+        profile.energy_metric,
+    )
+    return tuple(scope.select(metric) for metric in dict.fromkeys(filter(None, metrics)))
+
+
+def reach(*, settings: PrometheusSettings, key: UsageKey, look_back: float) -> float:
+    """Give for how many seconds before the evaluation a key's queries read samples."""
+    window = key.window_seconds + look_back + 2 * settings.scrape_interval
+    return window + LOOKBACK + settings.scrape_interval
+
+
 def bind(*, template: str, key: QueryKey) -> str:
     """Put namespace and workload into a query template, quoted for a PromQL string or regex."""
     names = {"namespace": key.namespace, "workload": key.workload}
@@ -163,7 +182,7 @@ def _samples(
     half = _number(signal.maximum / 2)
     garbage = f"(abs({metric} - {half}) <= bool {half}) == 0"
     counts = {
-        Tally.DISTINCT: f"changes(({times} >= {start}){span}) + 1",
+        Tally.DISTINCT: f"changes(({times} > {start}){span}) + 1",
         Tally.FRESH: f"count_over_time(({times} > time() - {reach}){span})",
         Tally.GARBAGE: f"count_over_time((max by ({scope.device}) ({garbage})){span})",
     }

@@ -5,7 +5,7 @@ token to. One request at a time; a session is not shared between threads.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
@@ -22,6 +22,7 @@ from requests.utils import get_auth_from_url
 from scaler.core.model import Instant
 from scaler.core.policy import PrometheusSettings
 from scaler.prometheus.failure import describe
+from scaler.prometheus.series import Matrix, decode_matrix
 from scaler.prometheus.vector import (
     Answer,
     ForeignAnswerError,
@@ -69,20 +70,34 @@ class Connection:
         Raises:
             QueryFailedError: whatever went wrong, in one sentence.
         """
+        limit = self.settings.timeout if timeout is None else timeout
+        self._session.decode = decode_answer
+        answer: Answer = self._ask(expression, at=at, limit=limit)
+        return answer
+
+    def raw(self, expression: str, *, at: Instant) -> Matrix:
+        """Give the raw samples of a range selector.
+
+        Raises:
+            QueryFailedError: whatever went wrong, in one sentence.
+        """
+        self._session.decode = decode_matrix
+        matrix: Matrix = self._ask(expression, at=at, limit=self.settings.timeout)
+        return matrix
+
+    def _ask(self, expression: str, *, at: Instant, limit: float) -> Any:  # noqa: ANN401 - what the session's decoder made
         if self._ca.replaced():
             self.close()  # kept connections were verified by the old bundle
-        limit = self.settings.timeout if timeout is None else timeout
         on_server = f"{max(1, round(limit * 1000 * _SERVER_SHARE))}ms"
         params = {"time": f"{at:.3f}", "timeout": on_server, **_THANOS}
         try:
-            answer: Answer = self._connect.custom_query(expression, params=params, timeout=limit)
+            return self._connect.custom_query(expression, params=params, timeout=limit)
         except (requests.Timeout, urllib3.exceptions.TimeoutError) as error:
             raise TimedOutError(f"no answer within {limit:g} s") from error
         except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
             # requests' own exceptions are OSErrors; a header or URL that can't be sent is a
             # ValueError; the body is read through urllib3 itself.
             raise UnreachableError(describe(error)) from error
-        return answer
 
     def close(self) -> None:
         """Close the kept connections; the next query opens a new one."""
@@ -92,12 +107,12 @@ class Connection:
 class _Accepted(requests.Response):
     """What PrometheusConnect unwraps: the checked answer in the place of the body's JSON."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer | Matrix) -> None:
         super().__init__()
         self.status_code = HTTPStatus.OK
         self._answer = answer
 
-    def json(self, **_: Any) -> dict[str, dict[str, Answer]]:  # noqa: ANN401 - as the parent has it
+    def json(self, **_: Any) -> dict[str, dict[str, Answer | Matrix]]:  # noqa: ANN401 - as the parent has it
         """Give the answer where a parsed body would have its rows."""
         return {"data": {"result": self._answer}}
 
@@ -127,6 +142,8 @@ class _Session(requests.Session):
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         self._token_file = settings.token_file
         self._limit = body_limit
+        self.decode: Callable[[bytes], Answer | Matrix] = decode_answer
+        """How the next answer's body is read."""
 
     def request(  # type: ignore[override] # narrowed to what PrometheusConnect passes
         self,
@@ -172,7 +189,7 @@ class _Session(requests.Session):
             raise UnreachableError(f"tokenFile: {self._token_file} is empty")
         return token
 
-    def _accept(self, response: requests.Response, *, deadline: float) -> Answer:
+    def _accept(self, response: requests.Response, *, deadline: float) -> Answer | Matrix:
         status = response.status_code
         if response.is_redirect:
             host = urlsplit(response.headers["location"]).netloc or "the same host"
@@ -182,7 +199,7 @@ class _Session(requests.Session):
             raise _failure(status=status, body=body)
         body = _read(response, limit=self._limit, deadline=deadline)
         try:
-            return decode_answer(body)
+            return self.decode(body)
         except ForeignAnswerError as error:
             told = response.headers.get("content-type", "untyped")
             raise UnreachableError(f"{error} but {told}: a login page or a proxy?") from error

@@ -70,6 +70,34 @@ _ROWS = msgspec.json.Decoder(tuple[_Row, ...])
 _SCALAR = msgspec.json.Decoder(tuple[float, str])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Success:
+    """The inside of a successful answer, its rows not decoded yet."""
+
+    result_type: str
+    result: msgspec.Raw
+    warnings: tuple[str, ...]
+
+
+def read_success(body: bytes) -> Success:
+    """Open the envelope of a 200's body.
+
+    Raises:
+        ForeignAnswerError: not the JSON of the Prometheus API.
+        QueryFailedError: not a success.
+    """
+    envelope = _envelope(body)
+    if envelope is None:
+        raise ForeignAnswerError("the answer is not the JSON of the Prometheus API")
+    if envelope.status != "success" or envelope.data is None:
+        raise QueryFailedError(_error(envelope))
+    return Success(
+        result_type=envelope.data.result_type,
+        result=envelope.data.result,
+        warnings=tuple(envelope.warnings or ()),
+    )
+
+
 def decode_answer(body: bytes) -> Answer:
     """Decode a 200's body.
 
@@ -77,16 +105,12 @@ def decode_answer(body: bytes) -> Answer:
         ForeignAnswerError: not the JSON of the Prometheus API.
         QueryFailedError: not a success, or not a vector or scalar.
     """
-    envelope = _envelope(body)
-    if envelope is None:
-        raise ForeignAnswerError("the answer is not the JSON of the Prometheus API")
-    if envelope.status != "success" or envelope.data is None:
-        raise QueryFailedError(_error(envelope))
+    success = read_success(body)
     try:
-        vector = _vector(envelope.data)
+        vector = _vector(success)
     except (msgspec.DecodeError, ValueError) as error:
         raise QueryFailedError(f"the answer's rows can't be read: {error}") from error
-    return Answer(vector=vector, warnings=tuple(envelope.warnings or ()))
+    return Answer(vector=vector, warnings=success.warnings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +145,7 @@ def _error(envelope: _Envelope) -> str:
     return f"{envelope.error_type or envelope.status}: {envelope.error or 'no message'}"
 
 
-def _vector(data: _Result) -> Vector:
+def _vector(data: Success) -> Vector:
     match data.result_type:
         case "vector":
             rows = _ROWS.decode(data.result)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from scaler.sim.promql.labels import METRIC, Labels, labels_of
-from scaler.sim.samples import OutOfOrderError, SampleStore
+from scaler.sim.samples import SampleStore
 
 
 class OpenMetricsError(Exception):
@@ -17,41 +17,45 @@ _SAMPLE = re.compile(
     re.ASCII,
 )
 _LABEL = re.compile(r'([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"(?:,|$)', re.ASCII)
+_BLOCK = 7_200_000
+"""Milliseconds of the blocks that promtool fills one after the other."""
 _ESCAPES = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 
 
 def read_samples(text: str) -> SampleStore:
-    """Read a whole text, in any order of times.
+    """Read a whole text.
+
+    A sample that is no newer than one before it in the text, of the same series and two-hour
+    block, is left out: so does promtool, without a word.
 
     Raises:
         OpenMetricsError: what is wrong with which line.
     """
-    found: dict[tuple[Labels, int], float] = {}
-    for number, labels, time, value in _samples(text):
-        # As text, since NaN equals nothing.
-        if repr(found.setdefault((labels, time), value)) != repr(value):
-            raise OpenMetricsError(f"line {number}: another value of the same series and time")
+    newest: dict[tuple[Labels, int], int] = {}
+    kept: list[tuple[int, Labels, float]] = []
+    for labels, time, value in _samples(text):
+        block = labels, time // _BLOCK
+        if time > newest.get(block, time - 1):
+            newest[block] = time
+            kept.append((time, labels, value))
     store = SampleStore()
-    for labels, time in sorted(found):
-        try:
-            store.append_exact(labels, time=time, value=found[labels, time])
-        except OutOfOrderError as error:
-            raise OpenMetricsError(str(error)) from error
+    for time, labels, value in sorted(kept, key=lambda sample: sample[0]):
+        store.append_exact(labels, time=time, value=value)
     return store
 
 
-def _samples(text: str) -> Iterator[tuple[int, Labels, int, float]]:
+def _samples(text: str) -> Iterator[tuple[Labels, int, float]]:
     lines = text.split("\n")
     for number, line in enumerate(lines, start=1):
         if line == "# EOF":
             if any(lines[number:]):
                 raise OpenMetricsError(f"line {number + 1}: text after # EOF")
             return
-        if line.startswith("#"):
+        if line.startswith("#") or (number == len(lines) and not line):
             continue
         try:
-            yield number, *_sample(line)
-        except ValueError as error:
+            yield _sample(line)
+        except (ValueError, OverflowError) as error:
             raise OpenMetricsError(f"line {number}: {error}") from error
     raise OpenMetricsError("data does not end with # EOF")
 
@@ -64,8 +68,14 @@ def _sample(line: str) -> tuple[Labels, int, float]:
         raise ValueError(f"a timestamp is missing: {line[:80]!r}")
     labels = _labels(found["labels"] or "")
     # Cut, not rounded: so does Prometheus.
-    time = int(float(found["time"]) * 1000)
-    return labels_of({**labels, METRIC: found["metric"]}), time, float(found["value"])
+    time = int(_number(found["time"]) * 1000)
+    return labels_of({**labels, METRIC: found["metric"]}), time, _number(found["value"])
+
+
+def _number(text: str) -> float:
+    if "_" in text:  # Python's own spelling
+        raise ValueError(f"could not convert {text!r} to a number")
+    return float(text)
 
 
 def _labels(text: str) -> dict[str, str]:

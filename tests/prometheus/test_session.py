@@ -242,6 +242,18 @@ def test_p07_a_bundle_that_no_longer_trusts_the_server_ends_its_kept_connection(
             connection.query("up", at=NOW)
 
 
+def test_a_plain_client_does_not_disturb_a_double_with_tls(
+    authorities: tuple[Authority, Authority],
+) -> None:
+    """A plain client does not disturb a double with tls."""
+    right = authorities[0]
+    with PrometheusServer(SampleStore(), clock=lambda: NOW, tls=right.server) as server:
+        plain = PrometheusSettings(url=server.url.replace("https:", "http:"))
+        assert failure(plain)
+        with connected(PrometheusSettings(url=server.url, ca_file=str(right.bundle))) as connection:
+            connection.query("up", at=NOW)
+
+
 def test_a_missing_bundle_is_told_and_never_means_no_verification(
     authorities: tuple[Authority, Authority], tmp_path: Path
 ) -> None:

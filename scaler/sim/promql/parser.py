@@ -1,6 +1,6 @@
 """Parse an expression: precedence climbing, as Prometheus binds its operators."""
 
-from scaler.sim.promql.labels import matches
+from scaler.sim.promql.labels import anchored, matches
 from scaler.sim.promql.lexer import Token, TokenKind, milliseconds, number, tokens, unquoted
 from scaler.sim.promql.syntax import (
     COMPARISONS,
@@ -245,4 +245,7 @@ class _Parser:
         operator = self._advance().text
         if self._token.kind is not TokenKind.STRING:
             raise self._unexpected("expected a string")
-        return Matcher(label=label, operator=operator, value=unquoted(self._advance().text))
+        value = unquoted(self._advance().text)
+        if operator in {"=~", "!~"}:
+            anchored(value)
+        return Matcher(label=label, operator=operator, value=value)
