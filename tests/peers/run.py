@@ -92,6 +92,7 @@ def _unpack(into: Path) -> None:
         if not packages:
             message = f"apt-get download prometheus failed: {said.strip()[-300:]}"
             raise CannotBuildError(message)
+        into.mkdir(parents=True, exist_ok=True)
         subprocess.run(["dpkg-deb", "-x", str(packages[0]), str(into)], check=True)
 
 
