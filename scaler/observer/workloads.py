@@ -59,16 +59,15 @@ class WorkloadIndex:
         listed = {workload.key: workload for workload in workloads}
         for key in [key for key in self._places if key not in listed]:
             self.remove(key)
-        fresh: set[Group] = set()
+        fresh: dict[Group, list[Workload]] = {}
         for key, workload in listed.items():
             if key in self._places:
                 self.put(workload)
             elif workload.standing is not WorkloadClass.FINISHED:
-                group = self._register(key, workload)
-                group.members.append(workload)
-                fresh.add(group)
-        for group in fresh:
-            # Once a group: a first list of 100,000 must not be inserted one by one.
+                fresh.setdefault(self._register(key, workload), []).append(workload)
+        for group, workloads in fresh.items():
+            # Sorted once a group: a first list of 100,000 must not be inserted one by one.
+            group.members.extend(workloads)
             group.members.sort(key=queue_order)
 
     def put(self, workload: Workload) -> None:
