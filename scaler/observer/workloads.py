@@ -65,14 +65,16 @@ class WorkloadIndex:
                 self.put(workload)
             elif workload.standing is not WorkloadClass.FINISHED:
                 fresh.setdefault(self._register(key, workload), []).append(workload)
-        for group, workloads in fresh.items():
+        for group, members in fresh.items():
             # Sorted once a group: a first list of 100,000 must not be inserted one by one.
-            group.members.extend(workloads)
+            group.members.extend(members)
             group.members.sort(key=queue_order)
 
     def put(self, workload: Workload) -> None:
-        """Take a new or changed Workload."""
+        """Take a new or changed Workload; one that is as it was touches nothing."""
         key = workload.key
+        if self._index.get(key) == workload:
+            return
         self.remove(key)
         if workload.standing is not WorkloadClass.FINISHED:
             insort(self._register(key, workload).members, workload, key=queue_order)

@@ -208,6 +208,17 @@ def test_a_change_touches_its_partitions_and_no_others() -> None:
     assert touched == frozenset()
 
 
+def test_a_list_that_says_nothing_new_touches_nothing() -> None:
+    """A relist of 100,000 Workloads must not decide every trigger anew."""
+    joiner = Joiner()
+    workloads = [make_workload(name=name, uid=name) for name in NAMES]
+    joiner.apply(Listed(kind=Kind.WORKLOADS, records=workloads))
+    joiner.snapshot(at=NOW)
+    joiner.apply(Listed(kind=Kind.WORKLOADS, records=[replace(w) for w in workloads]))
+    _, touched = joiner.snapshot(at=NOW)
+    assert touched == frozenset()
+
+
 def test_a_source_that_only_shows_life_touches_nothing() -> None:
     """Bookmarks come each minute for every kind: they must not decide anything anew."""
     joiner = Joiner()
