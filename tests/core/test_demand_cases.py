@@ -447,6 +447,15 @@ def test_slice_keeps_its_pods() -> None:
     assert found.admitted_gpus == 2
 
 
+def test_both_slices_admitted() -> None:
+    """While the slice that is replaced is still there, the two hold what the new one asks."""
+    old = make_workload(name="old", pods=2, admitted=True, admitted_at=NOW)
+    new = make_workload(name="new", pods=5, admitted=True, admitted_at=NOW, replaces=("ml", "old"))
+    found = ask(make_snapshot(workloads=[old, new]))
+    assert found.admitted_gpus == 5
+    assert unplaced_gpus(found) == 5
+
+
 def test_borrowed_by_nobody_else() -> None:
     """What a ClusterQueue has borrowed is gone for the one that lent it."""
     borrower = make_cluster_queue(name="borrower", quota=0, cohort="all")
