@@ -92,8 +92,10 @@ class _Reading:
         if text is None:
             return None
         try:
+            if name.endswith(".json"):
+                return [msgspec.json.decode(text)]  # a hundred times as fast as YAML
             return [doc for doc in yaml.load_all(text, Loader=_Loader) if doc is not None]
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, msgspec.DecodeError, RecursionError) as error:
             self.refuse(name, str(error).replace("\n", " "), "YAML or JSON is")
             return None
 

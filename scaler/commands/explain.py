@@ -3,14 +3,20 @@
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-import msgspec
+from scaler.commands.arguments import Commands, refuse
+from scaler.commands.scaled_objects import (
+    add_live_arguments,
+    look_at,
+    name_of,
+    parsed_policy,
+    policy_text,
+    unknown,
+)
 
-from scaler.bundle import BadBundle, load
-from scaler.commands.arguments import Commands, add_cluster_arguments, refuse
-from scaler.core.decision import Decision, Status
-from scaler.view import lines, shown
+if TYPE_CHECKING:
+    from scaler.core.decision import Decision
 
 OK, BAD_INPUT, HOLD = 0, 2, 3
 
@@ -21,8 +27,9 @@ def add_parser(commands: Commands) -> None:
         "explain",
         help="say what is decided for a ScaledObject, and why",
         description="Say what is decided for a ScaledObject's triggers, and why; from a cluster, "
-        "or from a bundle without any network.",
-        epilog="examples: kueue-gpu-scaler explain team-a/llm   |   "
+        "or from a bundle without any network. Exit 0 with decisions, 3 where one is HOLD, 2 on "
+        "bad input.",
+        epilog="examples: kueue-gpu-scaler explain team-a/llm --policy policy.yaml   |   "
         "kueue-gpu-scaler explain --bundle ./report -o json",
     )
     parser.add_argument(
@@ -32,7 +39,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="default: %(default)s"
     )
-    add_cluster_arguments(parser)
+    add_live_arguments(parser)
     parser.set_defaults(run=run)
 
 
@@ -40,19 +47,44 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     """Explain; exit 0 with a decision, 3 with HOLD, 2 with bad input."""
     if (args.bundle is None) == (args.scaled_object is None):
         return refuse("explain takes either NAMESPACE/NAME or --bundle DIR")
-    if args.bundle is None:
-        return refuse("explain from a cluster is not there yet; give --bundle DIR")
-    if not args.bundle.is_dir():
-        return refuse(f"{args.bundle} is no folder; a bundle is")
-    try:
-        decisions = load(args.bundle).decisions()
-    except BadBundle as error:
-        return refuse(str(error))
+    decisions = _of_cluster(args) if args.bundle is None else _of_bundle(args.bundle)
+    if isinstance(decisions, str):
+        return refuse(decisions)
     return show(decisions, out, as_json=args.output == "json")
 
 
-def show(decisions: Sequence[Decision], out: TextIO, *, as_json: bool) -> int:
+def _of_cluster(args: argparse.Namespace) -> "Sequence[Decision] | str":
+    """Give the decisions, or why there are none."""
+    from scaler.kube.credentials import NoClusterError
+    from scaler.live import UnreadableError
+
+    try:
+        name = name_of(args.scaled_object, args.namespace)
+        policy = parsed_policy(policy_text(args.policy), args.policy)
+        look = look_at(args, policy)
+    except (ValueError, NoClusterError, UnreadableError) as error:
+        return str(error)
+    return unknown(look, name) or look.decisions(name)
+
+
+def _of_bundle(folder: Path) -> "Sequence[Decision] | str":
+    """Give the decisions, or why there are none."""
+    from scaler.bundle import BadBundle, load
+
+    if not folder.is_dir():
+        return f"{folder} is no folder; a bundle is"
+    try:
+        return load(folder).decisions()
+    except BadBundle as error:
+        return str(error)
+
+
+def show(decisions: "Sequence[Decision]", out: TextIO, *, as_json: bool) -> int:
     """Print decisions and give the exit code; JSON is one object for one trigger, else a list."""
+    import msgspec
+
+    from scaler.view import lines, shown
+
     if as_json:
         views = [shown(decision) for decision in decisions]
         text = msgspec.json.format(msgspec.json.encode(views[0] if len(views) == 1 else views))
@@ -63,8 +95,10 @@ def show(decisions: Sequence[Decision], out: TextIO, *, as_json: bool) -> int:
     return exit_code(decisions)
 
 
-def exit_code(decisions: Sequence[Decision]) -> int:
+def exit_code(decisions: "Sequence[Decision]") -> int:
     """Give 2 where metadata is malformed, else 3 where one holds, else 0."""
+    from scaler.core.decision import Status
+
     statuses = {decision.status for decision in decisions}
     if Status.INVALID in statuses:
         return BAD_INPUT

@@ -48,7 +48,7 @@ class _Row(msgspec.Struct, frozen=True):
 _ROWS = msgspec.json.Decoder(tuple[_Row, ...])
 
 
-def decode_matrix(body: bytes) -> Matrix:
+def decode_matrix(body: bytes | bytearray) -> Matrix:
     """Decode a 200's body.
 
     Raises:
@@ -72,9 +72,7 @@ def decode_matrix(body: bytes) -> Matrix:
     return Matrix(series=series, warnings=success.warnings)
 
 
-def read_raw(
-    server: Rangeable, selector: str, *, at: Instant, reach: float
-) -> Iterator[RawSeries]:
+def read_raw(server: Rangeable, selector: str, *, at: Instant, reach: float) -> Iterator[RawSeries]:
     """Give all samples of an instant selector in the `reach` seconds before `at`, piece by piece.
 
     The latest come first; a series comes once for each piece that has samples of it, and a sample

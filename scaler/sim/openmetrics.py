@@ -1,9 +1,10 @@
-"""Read OpenMetrics text with timestamps, as `promtool tsdb create-blocks-from openmetrics` does."""
+"""Read and write OpenMetrics text with timestamps, as promtool's create-blocks-from does."""
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from scaler.sim.promql.labels import METRIC, Labels, labels_of
+from scaler.sim.promql.labels import METRIC, Labels, labels_of, value_of
 from scaler.sim.samples import SampleStore
 
 
@@ -92,3 +93,39 @@ def _labels(text: str) -> dict[str, str]:
         )
         position = found.end()
     return labels
+
+
+def written_samples(samples: Mapping[Labels, Mapping[int, float]]) -> Iterator[str]:
+    """Write series of samples (milliseconds -> value) line by line, metric by metric.
+
+    Each series' times ascend; labels include the metric's name.
+    """
+    named = sorted((value_of(labels, METRIC), labels) for labels in samples)
+    for metric, labels in named:
+        told = ",".join(f"{_name(n)}={_quoted(v)}" for n, v in labels if n != METRIC)
+        series = f"{metric}{{{told}}}" if told else metric
+        for time, value in sorted(samples[labels].items()):
+            yield f"{series} {_text(value)} {_seconds(time)}\n"
+    yield "# EOF\n"
+
+
+def _name(label: str) -> str:
+    """Write a label's name in the letters that the text format has."""
+    return re.sub(r"[^a-zA-Z0-9_]", "_", label)
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def _text(value: float) -> str:
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    return "NaN" if math.isnan(value) else repr(value)
+
+
+def _seconds(time: int) -> str:
+    """Write milliseconds so that they come back when they are cut off, not rounded."""
+    text = f"{time // 1000}.{time % 1000:03d}"
+    return text if int(float(text) * 1000) == time else f"{text}5"

@@ -2,7 +2,7 @@
 
 import ssl
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -15,8 +15,9 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from scaler.core.model import Instant
-from scaler.sim.promql import Engine, PromQLError, evaluate
+from scaler.sim.promql import Engine, Labels, PromQLError, evaluate
 from scaler.sim.promql.evaluate import LEFT_OPEN
+from scaler.sim.promql.ranges import raw_rows
 from scaler.sim.samples import SampleStore
 
 
@@ -173,18 +174,25 @@ class PrometheusServer:
             return _success("vector", [], warnings=())
         if expression in self.overrides:
             return HTTPStatus.OK, _JSON, self.overrides[expression]
+        warnings = ("a store is not available",) if self._fault is Fault.WARNINGS else ()
         try:
             at = float(parameters.get("time") or self.clock())
-            found = evaluate(self.samples, expression, at, engine=self.engine)
+            kind, result = self._evaluated(expression, at)
         except (PromQLError, ValueError) as error:
             return _error(HTTPStatus.BAD_REQUEST, kind="bad_data", told=str(error))
-        warnings = ("a store is not available",) if self._fault is Fault.WARNINGS else ()
+        return _success(kind, result, warnings=warnings)
+
+    def _evaluated(self, expression: str, at: Instant) -> tuple[str, object]:
+        """Give the result's type, and the result as Prometheus writes it."""
+        raw = raw_rows(self.samples, expression, at, engine=self.engine)
+        if raw is not None:
+            return "matrix", [_matrix_row(labels, points) for labels, points in raw]
+        found = evaluate(self.samples, expression, at, engine=self.engine)
         if isinstance(found, float):
-            return _success("scalar", [at, format_value(found)], warnings=warnings)
-        rows = [
+            return "scalar", [at, format_value(found)]
+        return "vector", [
             {"metric": dict(labels), "value": [at, format_value(value)]} for labels, value in found
         ]
-        return _success("vector", rows, warnings=warnings)
 
 
 def format_value(value: float) -> str:
@@ -201,6 +209,11 @@ def format_value(value: float) -> str:
         return f"{sign}{digits[0]}{point}e{exact.adjusted():+03d}"
     text = format(exact, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _matrix_row(labels: Labels, points: Sequence[tuple[int, float]]) -> Mapping[str, object]:
+    values = [(time / 1000, format_value(value)) for time, value in points]
+    return {"metric": dict(labels), "values": values}
 
 
 def _success(kind: str, result: object, *, warnings: tuple[str, ...]) -> _Reply:
