@@ -142,7 +142,7 @@ class _Session(requests.Session):
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         self._token_file = settings.token_file
         self._limit = body_limit
-        self.decode: Callable[[bytes], Answer | Matrix] = decode_answer
+        self.decode: Callable[[bytearray], Answer | Matrix] = decode_answer
         """How the next answer's body is read."""
 
     def request(  # type: ignore[override] # narrowed to what PrometheusConnect passes
@@ -209,7 +209,7 @@ def _refused(response: requests.Response) -> bool:
     return response.status_code == HTTPStatus.UNAUTHORIZED
 
 
-def _failure(*, status: int, body: bytes) -> QueryFailedError:
+def _failure(*, status: int, body: bytearray) -> QueryFailedError:
     told = describe_error(status=status, body=body)
     if told.error_type == "timeout" or status == HTTPStatus.GATEWAY_TIMEOUT:
         return TimedOutError(told.sentence)
@@ -218,7 +218,9 @@ def _failure(*, status: int, body: bytes) -> QueryFailedError:
     return UnreachableError(told.sentence)
 
 
-def _read(response: requests.Response, *, limit: int, deadline: float, cut: bool = False) -> bytes:
+def _read(
+    response: requests.Response, *, limit: int, deadline: float, cut: bool = False
+) -> bytearray:
     """Read what comes, piece by piece: a server that drips must not outlast the time-out."""
     body = bytearray()
     while piece := response.raw.read1(_CHUNK, decode_content=True):
@@ -229,7 +231,7 @@ def _read(response: requests.Response, *, limit: int, deadline: float, cut: bool
             raise QueryFailedError(f"the answer is larger than {limit} bytes and was not read")
         if time.monotonic() > deadline:
             raise requests.Timeout
-    return bytes(body)
+    return body
 
 
 class _WatchedFile:

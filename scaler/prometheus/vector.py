@@ -66,7 +66,8 @@ class _Envelope(msgspec.Struct, frozen=True, rename="camel"):
 
 
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
-_ROWS = msgspec.json.Decoder(tuple[_Row, ...])
+_ROWS = msgspec.json.Decoder(tuple[msgspec.Raw, ...])
+_ROW = msgspec.json.Decoder(_Row)
 _SCALAR = msgspec.json.Decoder(tuple[float, str])
 
 
@@ -79,7 +80,7 @@ class Success:
     warnings: tuple[str, ...]
 
 
-def read_success(body: bytes) -> Success:
+def read_success(body: bytes | bytearray) -> Success:
     """Open the envelope of a 200's body.
 
     Raises:
@@ -98,7 +99,7 @@ def read_success(body: bytes) -> Success:
     )
 
 
-def decode_answer(body: bytes) -> Answer:
+def decode_answer(body: bytes | bytearray) -> Answer:
     """Decode a 200's body.
 
     Raises:
@@ -122,7 +123,7 @@ class ApiError:
     sentence: str
 
 
-def describe_error(*, status: int, body: bytes) -> ApiError:
+def describe_error(*, status: int, body: bytes | bytearray) -> ApiError:
     """Read the body of an answer other than 200; proxies send anything."""
     envelope = _envelope(body)
     if envelope is not None and envelope.error_type:
@@ -134,11 +135,23 @@ def describe_error(*, status: int, body: bytes) -> ApiError:
     return ApiError(error_type="", sentence=told)
 
 
-def _envelope(body: bytes) -> _Envelope | None:
+def _envelope(body: bytes | bytearray) -> _Envelope | None:
     try:
         return _ENVELOPE.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
+
+
+def _rows(result: msgspec.Raw) -> Vector:
+    """Decode row by row and share equal texts, so that a large answer stays near its own size."""
+    known: dict[str, str] = {}
+
+    def sample(raw: msgspec.Raw) -> Sample:
+        row = _ROW.decode(raw)
+        labels = {name: known.setdefault(text, text) for name, text in row.metric.items()}
+        return Sample(labels=labels, value=float(row.value[1]))
+
+    return tuple(map(sample, _ROWS.decode(result)))
 
 
 def _error(envelope: _Envelope) -> str:
@@ -148,8 +161,7 @@ def _error(envelope: _Envelope) -> str:
 def _vector(data: Success) -> Vector:
     match data.result_type:
         case "vector":
-            rows = _ROWS.decode(data.result)
-            return tuple(Sample(labels=row.metric, value=float(row.value[1])) for row in rows)
+            return _rows(data.result)
         case "scalar":
             return (Sample(labels={}, value=float(_SCALAR.decode(data.result)[1])),)
         case other:
