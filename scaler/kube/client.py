@@ -139,7 +139,8 @@ class _Lines:
                 yield from filter(None, lines)
                 if len(rest) > _LONGEST_LINE:
                     raise NoAnswerError("a line of a watch does not end")
-        except (HTTPError, OSError) as error:
+        except (HTTPError, OSError, ValueError) as error:
+            # ValueError: what a TLS socket says once another thread has shut it down.
             raise _no_answer(error) from error
         finally:
             _discard(self._answer)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.core.model import Kind, Workload
-from scaler.kube.decode import PageError, decode, decode_page
+from scaler.kube.decode import PageError, decode, decode_page, trimmed
 from tests.kube.documents import FULL_WORKLOAD, GPU, Document, pod, scaled_object, workload
 
 
@@ -65,7 +65,7 @@ def test_what_is_no_list_is_an_error_not_an_empty_page(raw: bytes) -> None:
 
 
 JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
     max_leaves=6,
 )
@@ -120,3 +120,16 @@ def test_nesting_without_end_is_malformed(kind: Kind) -> None:
     """It can't blow the stack."""
     deep = b'{"metadata":{"name":"x"},"spec":' + b'{"a":' * 100_000
     assert decode(kind, deep).skipped == 1
+
+
+@pytest.mark.parametrize(("kind", "document"), SEEDS)
+def test_a_trimmed_object_decodes_alike_and_keeps_no_secret(kind: Kind, document: Document) -> None:
+    """What goes into a bundle is what is read, and nothing beside it."""
+    secret = copy.deepcopy(document)
+    secret["metadata"]["managedFields"] = [{"manager": "hunter2"}]
+    secret["metadata"].setdefault("annotations", {})["note"] = "hunter2"
+    secret["spec"]["unknown"] = "hunter2"
+    page = {"kind": "List", "metadata": {}, "items": [secret, {"spec": 1}]}
+    (kept,) = trimmed(kind, json.dumps(page).encode())
+    assert b"hunter2" not in kept
+    assert decode(kind, kept).records == decode(kind, json.dumps(document).encode()).records

@@ -115,14 +115,16 @@ def test_a05_and_so_when_history_is_gone_as_well(bench: Bench) -> None:
 
 
 def test_410_inside_a_stream_lists_anew(bench: Bench) -> None:
-    """An ERROR event with a Status of code 410 is the same as HTTP 410."""
+    """An ERROR event with code 410 is the same as HTTP 410; the list's version is watched."""
     fill(bench.server, 2)
     bench.sync()
     bench.server.remove("job-0001")
-    bench.server.fail("watch", Say(body=line("ERROR", EXPIRED)))
+    bench.server.fail("watch", Say(body=line("ERROR", EXPIRED)), Refuse(status=503))
     bench.turn()
     bench.turn()
     assert bench.sink.names == {"job-0000"}
+    bench.turn()
+    assert bench.server.asked[-1].query["resourceVersion"] == str(bench.server.shelf.version)
 
 
 def test_a07_watches_that_close_at_once_are_not_asked_hard(bench: Bench) -> None:
