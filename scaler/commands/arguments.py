@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from scaler.settings import Address
@@ -12,6 +13,8 @@ else:
     Commands = object
 
 BAD_INPUT = 2
+POLICY = Path("/etc/kueue-gpu-scaler/policy.yaml")
+"""Where a pod has its policy mounted."""
 
 
 def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,14 +5,12 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from scaler.commands.arguments import Commands, refuse
-from scaler.commands.check_company import judge_company
-from scaler.commands.check_files import Checked, Finding, Severity, read_files
-from scaler.commands.check_rules import judge
-from scaler.core.trigger import Problem
-from scaler.policyfile import schema
+
+if TYPE_CHECKING:
+    from scaler.commands.check_files import Checked, Finding
 
 OK, BAD_INPUT = 0, 2
 _STDIN = "-"
@@ -49,10 +47,14 @@ def add_parser(commands: Commands) -> None:
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Check; exit 0 clean or with warnings, 2 with errors."""
     if args.schema:
+        from scaler.policyfile import schema
+
         out.write(schema())
         return OK
     if not args.paths:
         return refuse("check takes at least one PATH, - for stdin, or --schema")
+    from scaler.commands.check_files import Severity, read_files
+
     texts, unreadable = _texts(args.paths)
     checked = read_files(texts)
     findings = (*unreadable, *all_findings(checked))
@@ -63,8 +65,11 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     return BAD_INPUT if any(one.severity is Severity.ERROR for one in findings) else OK
 
 
-def all_findings(checked: Checked) -> tuple[Finding, ...]:
+def all_findings(checked: "Checked") -> "tuple[Finding, ...]":
     """Give every finding: what can't be read, each object by itself, then all together."""
+    from scaler.commands.check_company import judge_company
+    from scaler.commands.check_rules import judge
+
     return (
         *checked.findings,
         *(finding for manifest in checked.manifests for finding in judge(manifest)),
@@ -72,7 +77,7 @@ def all_findings(checked: Checked) -> tuple[Finding, ...]:
     )
 
 
-def _texts(paths: Sequence[str]) -> tuple[list[tuple[str, str]], list[Finding]]:
+def _texts(paths: Sequence[str]) -> "tuple[list[tuple[str, str]], list[Finding]]":
     """Read files; one that can't be read is a finding, and the others are read all the same."""
     texts: list[tuple[str, str]] = []
     unreadable: list[Finding] = []
@@ -99,17 +104,22 @@ def _expanded(paths: Sequence[str]) -> Iterator[str]:
             yield name
 
 
-def _unreadable(name: str, reason: str) -> Finding:
+def _unreadable(name: str, reason: str) -> "Finding":
+    from scaler.commands.check_files import Finding, Severity
+    from scaler.core.trigger import Problem
+
     problem = Problem(path="(file)", value=name, allowed=reason)
     return Finding(severity=Severity.ERROR, file=name, subject="", problem=problem)
 
 
-def _counts(findings: Sequence[Finding]) -> tuple[int, int]:
+def _counts(findings: "Sequence[Finding]") -> tuple[int, int]:
+    from scaler.commands.check_files import Severity
+
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     return errors, len(findings) - errors
 
 
-def _print_text(findings: Sequence[Finding], checked: Checked, out: TextIO) -> None:
+def _print_text(findings: "Sequence[Finding]", checked: "Checked", out: TextIO) -> None:
     for finding in findings:
         print(finding, file=out)
     errors, warnings = _counts(findings)
@@ -121,7 +131,7 @@ def _print_text(findings: Sequence[Finding], checked: Checked, out: TextIO) -> N
     )
 
 
-def _print_json(findings: Sequence[Finding], out: TextIO) -> None:
+def _print_json(findings: "Sequence[Finding]", out: TextIO) -> None:
     errors, warnings = _counts(findings)
     listed = [
         {

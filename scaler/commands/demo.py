@@ -1,29 +1,12 @@
 """`demo`: all of it on an embedded cluster; no Kubernetes, no Prometheus, no GPU needed."""
 
 import argparse
-import asyncio
-import os
-import sys
-import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from scaler import log
-from scaler.app import App
 from scaler.commands.arguments import Commands
-from scaler.settings import Address, Settings
-from scaler.sim.clock import FastClock
-from scaler.sim.cluster import Cluster
-from scaler.sim.demo import Demo
-from scaler.sim.scenario import furnish, policy
-from scaler.sim.timeline import StepFailedError
 
 SPEED = 24.0
-FAILED = 1
-LOOPBACK = "127.0.0.1"
 
 
 def add_parser(commands: Commands) -> None:
@@ -51,82 +34,6 @@ def add_parser(commands: Commands) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Play the demo; exit 1 where a step did not happen."""
-    terminal = out.isatty()
-    with tempfile.TemporaryDirectory(prefix="kueue-gpu-scaler-") as folder, _logging(args.log):
-        cluster = Cluster(clock=FastClock(speed=args.speed))
-        cluster.start()
-        try:
-            with _serving(cluster, Path(folder)) as (grpc, status):
-                furnish(cluster, scaler_address=str(grpc))
-                print(f"One minute in the cluster takes {60 / args.speed:g} s.", file=out)
-                print(f"Status page, live: http://{status}/", file=out, flush=True)
-                return _play(cluster, status=status, out=out, terminal=terminal)
-        finally:
-            cluster.stop()
+    from scaler.commands.demo_play import play
 
-
-def _play(cluster: Cluster, *, status: Address, out: TextIO, terminal: bool) -> int:
-    demo = Demo(cluster=cluster, status_url=f"http://{status}", out=out, colored=terminal)
-    try:
-        demo.play()
-        print("\nEvery step happened.", file=out, flush=True)
-        if terminal:
-            print(f"The status page stays up: http://{status}/  Ctrl-C ends.", file=out, flush=True)
-            _linger(demo)
-    except StepFailedError as error:
-        sys.stderr.write(f"kueue-gpu-scaler demo: {error}\n")
-        return FAILED
-    return 0
-
-
-def _linger(demo: Demo) -> None:
-    with suppress(KeyboardInterrupt):
-        demo.linger()
-
-
-@contextmanager
-def _logging(path: Path | None) -> Iterator[None]:
-    """Keep the service's log off the terminal, which is for the timeline."""
-    with (path or Path(os.devnull)).open("w", encoding="utf-8") as stream:
-        log.configure(stream=stream)
-        yield
-        log.configure()
-
-
-@contextmanager
-def _serving(cluster: Cluster, folder: Path) -> Iterator[tuple[Address, Address]]:
-    """Run the service in a thread with a loop of its own, on the cluster's clock."""
-    settings = Settings(
-        policy=_mount(folder / "policy", policy(cluster)),
-        grpc=Address(host=LOOPBACK, port=0),
-        status=Address(host=LOOPBACK, port=0),
-        kubeconfig=str(cluster.write_kubeconfig(folder / "kubeconfig")),
-        tick_seconds=0.2,
-    )
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="demo-serve", daemon=True)
-    thread.start()
-    try:
-        app = asyncio.run_coroutine_threadsafe(_build(settings, cluster), loop).result()
-        try:
-            yield asyncio.run_coroutine_threadsafe(app.start(), loop).result()
-        finally:
-            asyncio.run_coroutine_threadsafe(app.stop(), loop).result()
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-def _mount(folder: Path, text: str) -> Path:
-    """Write the policy as the kubelet mounts a ConfigMap: behind the symlink that it swaps."""
-    (folder / "..1").mkdir(parents=True)
-    (folder / "..1" / "policy.yaml").write_text(text, encoding="utf-8")
-    (folder / "..data").symlink_to("..1")
-    (folder / "policy.yaml").symlink_to("..data/policy.yaml")
-    return folder / "policy.yaml"
-
-
-async def _build(settings: Settings, cluster: Cluster) -> App:
-    """Build the service inside its loop."""
-    return App(settings, clock=cluster.clock.now)
+    return play(args, out)

@@ -7,14 +7,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scaler.commands.arguments import add_cluster_arguments
+from scaler.commands.arguments import POLICY, add_cluster_arguments
 
 if TYPE_CHECKING:
     from scaler.core.model import Name
     from scaler.core.policy import Policy
     from scaler.live import Look, PageKeeper
 
-POLICY = Path("/etc/kueue-gpu-scaler/policy.yaml")
 KINDS = frozenset(
     {"scaledobject", "scaledobjects", "so", "scaledobject.keda.sh", "scaledobjects.keda.sh"}
 )

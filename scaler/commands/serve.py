@@ -1,18 +1,11 @@
 """`serve`: the gRPC service for KEDA and the HTTP status port."""
 
 import argparse
-import asyncio
 from pathlib import Path
 from typing import TextIO
 
-from scaler import log
-from scaler.app import run as serve
-from scaler.commands.arguments import Commands, add_cluster_arguments, address, refuse
-from scaler.kube.credentials import NoClusterError
-from scaler.policyfile import PolicyError
+from scaler.commands.arguments import POLICY, Commands, add_cluster_arguments, address, refuse
 from scaler.settings import Address, Settings
-
-POLICY = Path("/etc/kueue-gpu-scaler/policy.yaml")
 
 
 def add_parser(commands: Commands) -> None:
@@ -54,6 +47,13 @@ def add_parser(commands: Commands) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Serve until stopped; exit 2 with one sentence where it can't start."""
+    import asyncio
+
+    from scaler import log
+    from scaler.app import run as serve
+    from scaler.kube.credentials import NoClusterError
+    from scaler.policyfile import PolicyError
+
     log.configure(verbose=args.verbose)
     settings = Settings(
         policy=args.policy,
