@@ -169,7 +169,8 @@ class Workload:
     uid: str
     queue_name: str
     standing: WorkloadClass
-    """The class by its own spec and status alone; an admitted one stands as RUNNING."""
+    """The class by its own spec and status alone; an admitted one stands as RUNNING, or as
+    NOT_DEMAND on its way out (evicted, deactivated, waiting for replacement pods)."""
     pod_sets: tuple[PodSet, ...]
     """Shared between equal Workloads, so that a comparison is one of identity."""
     created: Instant
