@@ -64,7 +64,9 @@ def _numbers(fleet: Fleet) -> tuple[int, int, int]:
         pytest.param(
             make_node(gpus=0, created=YOUNG), (0, 1, 0), id="young and without GPUs: coming"
         ),
-        pytest.param(make_node(gpus=0), (0, 0, 1), id="without GPUs for long: broken"),
+        pytest.param(
+            make_node(gpus=0, created=NOW - 900), (0, 0, 1), id="without GPUs for long: broken"
+        ),
         pytest.param(
             make_node(ready=False, ready_changed=YOUNG), (0, 1, 0), id="just NotReady: coming"
         ),
@@ -189,6 +191,25 @@ def test_a_coming_node_offers_what_it_will_have() -> None:
     space = _fleet(young).spaces[0]
     assert space.stage is Stage.COMING
     assert dict(space.free) == {GPU: 8, "cpu": 188_000, "pods": 110}
+
+
+def test_a_coming_node_bears_the_pool_s_own_taints_only() -> None:
+    """Of a young node's taints those of every settled node stay, the others are to go."""
+    start_up = Taint(key="network-not-there")
+    settled = [make_node(name=name, taints=(DEDICATED,)) for name in ("a", "b")]
+    young = make_node(name="c", created=YOUNG, taints=(start_up, DEDICATED))
+    fleet = _fleet(*settled, young)
+    assert _numbers(fleet) == (2, 1, 0)
+    assert fleet.spaces[-1].taints == (DEDICATED,)
+
+
+def test_what_is_on_a_coming_node_takes_its_space() -> None:
+    """Pods on a node that is NotReady for a moment still hold what they hold."""
+    node = make_node(ready=False, ready_changed=YOUNG)
+    snapshot = make_snapshot(nodes=[node], pods=[make_pod(gpus=3, node="node-0")])
+    space = _fleet(snapshot=snapshot).spaces[0]
+    assert dict(space.free)[GPU] == 5
+    assert not space.idle
 
 
 # --- nodes without a Node ----------------------------------------------------------------------

@@ -171,6 +171,38 @@ def test_a_delay_does_not_move_workloads() -> None:
     assert _ask(snapshot, "west", scaleUpDelay="1m").value == 1
 
 
+def test_each_pool_has_its_own_owner_s_resize() -> None:
+    """What comes for another pool is told by that pool's HPA, not by the asking one's."""
+    hpas = [
+        make_sized(2, name="east", resized=NOW - 30),
+        make_sized(1, name="west", resized=NOW - 7200),
+    ]
+    snapshot = _snapshot(_jobs(2), nodes=_nodes("west", 1), hpas=hpas)
+    assert _both(snapshot) == (2, 1)
+
+
+def test_a_flavor_does_not_change_who_competes() -> None:
+    """A trigger for one flavor sees the same choice of pools as one for all."""
+    late = make_workload(name="late", queue_name="late", gpus=8, queued_at=LONG_AGO + 10)
+    snapshot = make_snapshot(
+        workloads=[*_jobs(2), late],
+        cluster_queues=[
+            make_cluster_queue(flavors={"first": 16}),
+            make_cluster_queue(name="late-cq", flavors={"second": 8}),
+        ],
+        local_queues=[make_local_queue(), make_local_queue(name="late", cluster_queue="late-cq")],
+        flavors=[
+            make_flavor(name="first", node_labels={}),
+            make_flavor(name="second", node_labels={}),
+        ],
+        scaled_objects=SIZERS,
+        hpas=[make_sized(0, name="east"), make_sized(0, name="west")],
+    )
+    keys = {"clusterQueue": "late-cq", "resourceFlavor": "second"}
+    assert _ask(snapshot, "east", **keys).value == 0
+    assert _ask(snapshot, "west", **keys).value == 1
+
+
 def test_what_only_one_pool_may_take_asks_no_other_queue() -> None:
     """Where flavors tell the pool, other ClusterQueues are neither asked nor read."""
     snapshot = make_snapshot(

@@ -70,6 +70,12 @@ def test_pending_stops_at_max_nodes() -> None:
     assert (got.value, got.reason) == (2, Reason.CAPPED)
 
 
+def test_pending_spare_nodes_stop_at_max_nodes_too() -> None:
+    """Spare nodes that lack never lift what is pending above what may be opened."""
+    policy = make_policy(replace(POOL, max_nodes=3, spare_nodes=9))
+    assert ask(make_cluster(size=2, nodes=make_nodes(1)), PENDING, policy=policy).value == 2
+
+
 def test_a_pending_pool_belongs_to_everybody() -> None:
     """Only the size of the whole pool has one owner; dashboards may ask as they like."""
     older = make_sizer(name="older", created=NOW - 9000)
