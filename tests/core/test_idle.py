@@ -232,6 +232,22 @@ def test_sensors_that_move_release_the_brake(moved: bool | None, want: Reason) -
     assert decided(snapshot, policy=BRAKE).reason is want
 
 
+def test_every_device_has_to_move_to_release_the_brake() -> None:
+    """Every device has to move to release the brake."""
+    snapshot, usage = fleet(-2400, -2400, -2400)
+    fell = [(t, 80.0 if t <= -2400 else 0.0) for t, _ in constant(0)]
+    device = util("d-0", "second", 0).device
+    both = usage_of(
+        *(util(f"d-{n}", n, fell) for n in range(3)),
+        util("d-0", "second", 0),
+        moved=True,
+    )
+    still = {**both.devices, device: replace(both.devices[device], moved=False)}
+    pods = {**snapshot.pods["ml"], "d-0": worker("d-0", app="d-0", gpus=2)}
+    two = replace(snapshot, pods={"ml": pods}, usage={usage.key: replace(both, devices=still)})
+    assert decided(two, policy=BRAKE).reason is Reason.MASS_IDLE
+
+
 def test_the_brake_keeps_a_busy_workload_busy() -> None:
     """The brake keeps a busy workload busy."""
     snapshot, usage = fleet(-2400, -2400, -2400, -2400)

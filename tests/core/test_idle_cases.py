@@ -379,7 +379,12 @@ def test_c08_a_short_burst_in_the_window_is_work() -> None:
 
 @pytest.mark.parametrize(
     ("model", "watts", "want"),
-    [("A100", 310, Reason.BUSY), ("A100", 149, Reason.IDLE), ("T4", 310, Reason.IDLE)],
+    [
+        ("A100", 310, Reason.BUSY),
+        ("A100", 150, Reason.BUSY),
+        ("A100", 149, Reason.IDLE),
+        ("T4", 310, Reason.IDLE),
+    ],
 )
 def test_c08_power_vetoes_for_the_model_that_it_is_set_for(
     model: str, watts: float, want: Reason
@@ -388,6 +393,14 @@ def test_c08_power_vetoes_for_the_model_that_it_is_set_for(
     usage = usage_of(util("w-0", 0, 0), watts={"GPU-0": watts}, model=model)
     policy = safety(power_veto_watts={"A100": 150.0})
     assert decided(cluster(usage=usage), policy=policy).reason is want
+
+
+def test_c08_the_power_of_a_whole_gpu_says_nothing_of_its_slice() -> None:
+    """C08: the power of a whole gpu says nothing of its slice."""
+    pod = worker(gpus=0, requests={"nvidia.com/mig-1g.5gb": 1})
+    usage = usage_of(engine("w-0", 0, 0, instance="1"), watts={"GPU-0": 310})
+    policy = safety(power_veto_watts={"A100": 150.0})
+    assert decided(cluster(pods=[pod], usage=usage), policy=policy).reason is Reason.IDLE
 
 
 # --- Area 5 and 7 ------------------------------------------------------------------------------

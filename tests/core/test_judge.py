@@ -155,6 +155,20 @@ def test_live_pods_at_size_zero_are_judged_by_their_readings() -> None:
     assert decided(young).reason is Reason.STARTING
 
 
+def test_pods_that_are_missing_at_size_zero_are_on_their_way_out() -> None:
+    """Pods that are missing at size zero are on their way out, and not starting."""
+    job = kueue_job("w", pods=2)
+    snapshot = cluster(pods=[worker(workload="job-w")], workloads=[job], usage=QUIET, replicas=0)
+    assert decided(snapshot, workload="Job/w").reason is Reason.IDLE
+    assert (
+        decided(
+            cluster(pods=[worker(workload="job-w")], workloads=[job], usage=QUIET, replicas=1),
+            workload="Job/w",
+        ).reason
+        is Reason.STARTING
+    )
+
+
 # --- starting ----------------------------------------------------------------------------------
 
 
@@ -185,6 +199,15 @@ def test_the_youngest_pod_is_judged_after_grace_and_window(age: float, want: Rea
     usage = usage_of(util("w-0", 0, 0), util("w-1", 1, 0))
     decision = decided(cluster(pods=pods, usage=usage), graceAfterStart="10m")
     assert decision.reason is want
+
+
+def test_a_workload_whose_pods_are_all_done_is_not_idle() -> None:
+    """A workload whose pods are all done, at a size above zero, is not idle."""
+    pods = [worker(workload="job-w", phase="Succeeded")]
+    snapshot = cluster(pods=pods, workloads=[kueue_job("w")], usage=QUIET, replicas=1)
+    decision = decided(snapshot, workload="Job/w")
+    assert decision.reason is Reason.STARTING
+    assert "missing" in decision.detail
 
 
 def test_starting_needs_no_prometheus() -> None:
