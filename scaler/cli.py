@@ -32,15 +32,23 @@ def parser() -> argparse.ArgumentParser:
 
 def entry(argv: Sequence[str] | None = None) -> int:
     """Run a command; every refusal is one sentence, never a traceback."""
-    args = parser().parse_args(argv)
     try:
-        return int(args.run(args, sys.stdout))
+        return _run(argv)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         # The reader (head, less) has gone; nothing is left to be said to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        args = parser().parse_args(argv)
+        return int(args.run(args, sys.stdout))
+    finally:
+        # Here, where a reader that has gone is no error: at the interpreter's end it would be one.
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TextIO
 
 from scaler.commands.arguments import POLICY, Commands, add_cluster_arguments, address, refuse
+from scaler.commands.scaled_objects import policy_text
 from scaler.settings import Address, Settings
 
 
@@ -54,6 +55,10 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     from scaler.kube.credentials import NoClusterError
     from scaler.policyfile import PolicyError
 
+    try:
+        policy_text(args.policy)
+    except ValueError as error:
+        return refuse(str(error))
     log.configure(verbose=args.verbose)
     settings = Settings(
         policy=args.policy,
