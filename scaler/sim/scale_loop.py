@@ -1,7 +1,8 @@
 """KEDA's work for one ScaledObject: its polls, its pushes, and the HPA's reads."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from scaler.core.model import Instant, Kind, Name
@@ -91,12 +92,12 @@ class ScaleLoop:
                 hpaName=hpa_name(self.spec), externalMetricNames=[name for name, _ in named]
             )
 
-        self._objects.modify(Kind.SCALED_OBJECTS, self.spec.name, write)
+        self._write(Kind.SCALED_OBJECTS, self.spec.name, write)
         return True
 
     def remove_hpa(self) -> None:
         """Delete the HPA, as a pause and the ScaledObject's end do."""
-        if self._objects.get(Kind.HPAS, self._hpa()) is not None:
+        with suppress(NotFoundError):
             self._objects.delete(Kind.HPAS, self._hpa())
 
     def hold_at(self, replicas: int) -> None:
@@ -104,11 +105,10 @@ class ScaleLoop:
         self._resize(replicas)
 
     def _put_hpa(self, document: Document, *, replicas: int) -> None:
-        present = self._objects.get(Kind.HPAS, self._hpa())
-        if present is None:
+        if self._objects.get(Kind.HPAS, self._hpa()) is None:
             self._objects.create(Kind.HPAS, document)
         else:
-            self._objects.modify(Kind.HPAS, self._hpa(), lambda d: d.update(spec=document["spec"]))
+            self._write(Kind.HPAS, self._hpa(), lambda d: d.update(spec=document["spec"]))
         if replicas == 0:
             self._report_hpa(replicas=0, reason="ScalingDisabled")
 
@@ -181,7 +181,7 @@ class ScaleLoop:
                 status = after.setdefault("status", {})
                 status["lastActiveTime"] = timestamp(self._clock.now())
 
-            self._objects.modify(Kind.SCALED_OBJECTS, self.spec.name, write)
+            self._write(Kind.SCALED_OBJECTS, self.spec.name, write)
         self._say(done.ready, reason=done.ready, message="", active=activity.active)
 
     def _say(self, ready: Ready, *, reason: str, message: str, active: bool = False) -> None:
@@ -193,8 +193,7 @@ class ScaleLoop:
             scaler = "ScalerActive" if active else "ScalerNotActive"
             set_condition(after, "Active", status=active, reason=scaler, message="", now=now)
 
-        if self._objects.get(Kind.SCALED_OBJECTS, self.spec.name) is not None:
-            self._objects.modify(Kind.SCALED_OBJECTS, self.spec.name, write)
+        self._write(Kind.SCALED_OBJECTS, self.spec.name, write)
 
     # --- the HPA's side ------------------------------------------------------------------------
 
@@ -251,8 +250,7 @@ class ScaleLoop:
             good = reason == "ValidMetricFound"
             set_condition(after, "ScalingActive", status=good, reason=reason, message="", now=now)
 
-        if self._objects.get(Kind.HPAS, self._hpa()) is not None:
-            self._objects.modify(Kind.HPAS, self._hpa(), write)
+        self._write(Kind.HPAS, self._hpa(), write)
 
     # --- the target ----------------------------------------------------------------------------
 
@@ -282,4 +280,9 @@ class ScaleLoop:
                 write_scale(document, scale)
 
         name = (self.spec.name[0], self.spec.target_name)
-        self._objects.modify(self._plural(), name, write)
+        self._write(self._plural(), name, write)
+
+    def _write(self, plural: str, name: Name, change: Callable[[Document], None]) -> None:
+        """Write to an object; where it is deleted meanwhile there is nothing more to say of it."""
+        with suppress(NotFoundError):
+            self._objects.modify(plural, name, change)

@@ -132,3 +132,5 @@ def _once(ask: Callable[[], Answer]) -> Answer:
         return ask()
     except grpc.RpcError as error:
         raise CallFailedError(str(error.code())) from error
+    except ValueError as error:  # grpc's word for a channel that was closed meanwhile
+        raise CallFailedError(str(error)) from error

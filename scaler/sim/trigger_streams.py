@@ -83,7 +83,10 @@ class Stream:
     def _follow(self) -> tuple[grpc.StatusCode, bool]:
         """Read one stream to its end; say how it ended, and whether it said anything."""
         heard = False
-        call = self._connect()
+        try:
+            call = self._connect()
+        except ValueError:  # grpc's word for a channel that was closed meanwhile
+            return grpc.StatusCode.CANCELLED, heard
         with self._lock:
             self._call = call
         if self._ended:
