@@ -198,6 +198,13 @@ def test_the_pool_s_own_domain_takes_present() -> None:
     assert (got.placed, got.on_new) == (1, 2)
 
 
+def test_a_present_domain_comes_before_one_that_new_nodes_must_complete() -> None:
+    """Where another domain has room now, no node is opened in the pool's own."""
+    nodes = [rack("r1", 8), rack("r2", 8, count=3)]
+    got = pack([together(8, 3)], nodes, node=NODE, max_new=9, labels={RACK: "r1"})
+    assert (got.placed, got.new) == (3, 0)
+
+
 def test_pods_that_need_one_host_are_as_one() -> None:
     """Pods that need one host are as one large pod."""
     four_of_two = together(2, 4, level=HOSTNAME)

@@ -181,6 +181,11 @@ def test_each_pool_has_its_own_owner_s_resize() -> None:
     assert _both(snapshot) == (2, 1)
 
 
+def test_a_pool_whose_nodes_never_came_is_at_its_maximum() -> None:
+    """The other pool's size counts, not its nodes: what failed to come can't be opened again."""
+    assert _both(_snapshot(_jobs(2), east=2)) == (2, 2)
+
+
 def test_a_flavor_does_not_change_who_competes() -> None:
     """A trigger for one flavor sees the same choice of pools as one for all."""
     late = make_workload(name="late", queue_name="late", gpus=8, queued_at=LONG_AGO + 10)
