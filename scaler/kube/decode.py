@@ -108,25 +108,6 @@ def decode_page(kind: Kind, raw: bytes) -> Page:
     )
 
 
-def trimmed(kind: Kind, raw: bytes) -> tuple[bytes, ...]:
-    """Give the objects of a page as JSON of only the fields that are read, for a bundle.
-
-    Environments, arguments, foreign annotations and managed fields are gone; malformed objects
-    are left out.
-
-    Raises:
-        PageError: no list came back.
-    """
-    form = FORMS[kind]
-    found: list[bytes] = []
-    for item in _outline_of(raw).items or ():
-        try:
-            found.append(msgspec.json.encode(form.one.decode(item)))
-        except _MALFORMED:
-            continue
-    return tuple(found)
-
-
 def decode_one(kind: Kind, raw: bytes | msgspec.Raw) -> Record | None:
     """Decode one object; None where the kind keeps only some and this is none of them.
 

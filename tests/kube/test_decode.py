@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaler.core.model import Kind, Workload
-from scaler.kube.decode import PageError, decode, decode_page, trimmed
+from scaler.kube.decode import PageError, decode, decode_page
 from tests.kube.documents import FULL_WORKLOAD, GPU, Document, pod, scaled_object, workload
 
 
@@ -124,16 +124,3 @@ def test_nesting_without_end_is_malformed(kind: Kind) -> None:
     """It can't blow the stack."""
     deep = b'{"metadata":{"name":"x"},"spec":' + b'{"a":' * 100_000
     assert decode(kind, deep).skipped == 1
-
-
-@pytest.mark.parametrize(("kind", "document"), SEEDS)
-def test_a_trimmed_object_decodes_alike_and_keeps_no_secret(kind: Kind, document: Document) -> None:
-    """What goes into a bundle is what is read, and nothing beside it."""
-    secret = copy.deepcopy(document)
-    secret["metadata"]["managedFields"] = [{"manager": "hunter2"}]
-    secret["metadata"].setdefault("annotations", {})["note"] = "hunter2"
-    secret["spec"]["unknown"] = "hunter2"
-    page = {"kind": "List", "metadata": {}, "items": [secret, {"spec": 1}]}
-    (kept,) = trimmed(kind, json.dumps(page).encode())
-    assert b"hunter2" not in kept
-    assert decode(kind, kept).records == decode(kind, json.dumps(document).encode()).records
