@@ -73,11 +73,14 @@ class WorkloadIndex:
     def put(self, workload: Workload) -> None:
         """Take a new or changed Workload; one that is as it was touches nothing."""
         key = workload.key
-        if self._index.get(key) == workload:
-            return
-        self.remove(key)
+        if self._index.get(key) != workload:
+            self._place(workload)
+
+    def _place(self, workload: Workload) -> None:
+        """Put a Workload into the group where it belongs now."""
+        self.remove(workload.key)
         if workload.standing is not WorkloadClass.FINISHED:
-            insort(self._register(key, workload).members, workload, key=queue_order)
+            insort(self._register(workload.key, workload).members, workload, key=queue_order)
 
     def remove(self, key: Name) -> None:
         """Forget a Workload."""
@@ -105,7 +108,7 @@ class WorkloadIndex:
             for key in tuple(self._waiting.get(queue, ())):
                 workload = self._index.get(key)
                 if workload is not None:
-                    self.put(workload)
+                    self._place(workload)  # equal to what is known, but elsewhere from now on
 
     def freeze(self) -> set[Partition]:
         """Bring the published partitions up to date and say which of them changed."""

@@ -192,6 +192,21 @@ def test_a_published_snapshot_never_changes() -> None:
     assert counts == [1, 2]
 
 
+def test_a_local_queue_that_comes_late_takes_its_workloads_along() -> None:
+    """Unchanged Workloads move when a LocalQueue appears, leads elsewhere, or goes."""
+    joiner = Joiner()
+    joiner.apply(Listed(kind=Kind.WORKLOADS, records=[make_workload(name="a")]))
+    for cluster_queue in ("gpu-cq", "other"):
+        queue = make_local_queue(cluster_queue=cluster_queue)
+        joiner.apply(Changed(kind=Kind.LOCAL_QUEUES, record=queue))
+        snapshot, _ = joiner.snapshot(at=NOW)
+        assert set(snapshot.queues) == {cluster_queue}
+        assert not snapshot.unroutable
+    joiner.apply(Deleted(kind=Kind.LOCAL_QUEUES, key=("ml", "lq")))
+    snapshot, _ = joiner.snapshot(at=NOW)
+    assert (len(snapshot.queues), len(snapshot.unroutable)) == (0, 1)
+
+
 def test_a_change_touches_its_partitions_and_no_others() -> None:
     """Triggers that read other partitions are not decided anew."""
     joiner = Joiner()
