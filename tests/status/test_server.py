@@ -1,19 +1,25 @@
 """What people, probes and Prometheus get over HTTP."""
 
+import dataclasses
 import json
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
+import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from scaler.core.decision import (
     ClassCount,
     Decision,
+    DeviceEvidence,
+    EffectiveValue,
     IdleEvidence,
     PoolEvidence,
     QueueEvidence,
@@ -29,9 +35,10 @@ from scaler.core.usage import Usage, UsageKey
 from scaler.policyfile import PolicyState
 from scaler.settings import Address
 from scaler.status.metrics import register
-from scaler.status.server import StatusServer
+from scaler.status.server import Decisions, StatusServer
 from scaler.store import Store
 from scaler.telemetry import Telemetry
+from scaler.view import Shown, ShownAnswer, ShownEvidence
 from tests.builders import NOW
 
 ALIVE = {kind: SourceState(synced=True, last_alive=NOW - 7) for kind in Kind}
@@ -301,3 +308,27 @@ def test_a_port_in_use_is_one_sentence() -> None:
             clock=lambda: NOW,
             address=Address(host="127.0.0.1", port=served.server.port),
         )
+
+
+def test_the_page_reads_only_names_that_decisions_have() -> None:
+    """A renamed field would leave the page empty, and nothing else would notice."""
+    page = files("scaler.status").joinpath("page.html").read_text()
+    read = set(re.findall(r"\b(?:evidence|decision|pool|answer|last|d|c)\.([a-zA-Z_]+)", page))
+    records = (
+        ClassCount,
+        DeviceEvidence,
+        EffectiveValue,
+        IdleEvidence,
+        PoolEvidence,
+        QueueEvidence,
+    )
+    known = {_camel(field.name) for record in records for field in dataclasses.fields(record)}
+    for struct in (Shown, ShownAnswer, ShownEvidence, Decisions):
+        known |= {field.encode_name for field in msgspec.structs.fields(struct)}
+    methods = {"ok", "json"}
+    assert read - known == methods
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
