@@ -1,6 +1,5 @@
 """What is shipped under deploy/ keeps the rules that the code and the contract with KEDA set."""
 
-import argparse
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -9,7 +8,8 @@ import pytest
 import yaml
 
 import scaler
-from scaler.commands import check, serve
+from scaler import cli
+from scaler.commands import check
 from scaler.commands.check_files import read_files
 from scaler.core import metadata
 from scaler.core.policy import Policy
@@ -118,9 +118,7 @@ def test_policy_mount() -> None:
 
 def test_arguments() -> None:
     """The pods start with arguments that the command line takes, on the ports that are named."""
-    parser = argparse.ArgumentParser()
-    serve.add_parser(parser.add_subparsers())
-    args = parser.parse_args(container()["args"])
+    args = cli.parser().parse_args(container()["args"])
     assert (args.grpc.port, args.status.port) == (port("grpc"), port("http"))
     assert 0 < args.drain < pod()["terminationGracePeriodSeconds"] / 2
 

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from scaler import cli
 from scaler.core import metadata
 
 ROOT = Path(__file__).parent.parent
@@ -31,6 +32,12 @@ def test_queue_keys() -> None:
 def test_idle_keys() -> None:
     """The table of the idle signal has its keys, in their order."""
     assert first_column(section("`signal: idle`")) == list(metadata.IDLE_KEYS)
+
+
+def test_commands() -> None:
+    """The table of commands has those of the command line, in their order."""
+    shown = re.findall(r"^ {4}(\w+) ", cli.parser().format_help(), re.MULTILINE)
+    assert first_column(section("Commands")) == shown
 
 
 def test_examples() -> None:

@@ -1,0 +1,1 @@
+"""Measure the service, each figure beside its goal: `make bench`."""
