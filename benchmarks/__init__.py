@@ -1,1 +1,4 @@
-"""Measure the service, each figure beside its goal: `make bench`."""
+"""Measure the promises about speed and size; each figure is shown beside its goal, never asserted.
+
+`python -m benchmarks` runs all of them, `python -m benchmarks NAME...` some.
+"""
