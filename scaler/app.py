@@ -16,6 +16,7 @@ from scaler.kube.credentials import find_credentials
 from scaler.kube.events import EventWriter
 from scaler.kube.reflector import Reflector, WatchTimes
 from scaler.kube.resources import RESOURCES
+from scaler.kube.retry import Pace
 from scaler.observer.announce import Announcer
 from scaler.observer.counting import ChangeLog, CountingInbox
 from scaler.observer.observer import Observer, decide_safely
@@ -53,10 +54,12 @@ class App:
         *,
         clock: Callable[[], Instant] = time.time,
         speed: float = 1.0,
+        pace: Pace | None = None,
     ) -> None:
         """Read the policy and find the cluster, then build; nothing is opened yet.
 
         The clock is the cluster's: an embedded one may run faster than the wall's, `speed` times.
+        `pace` says how hard the API server may be asked; None = as gently as it is used to.
 
         Raises:
             PolicyError: no good policy to start with.
@@ -77,6 +80,7 @@ class App:
                 resource=resource,
                 sink=inbox,
                 clock=clock,
+                pace=pace,
                 times=WatchTimes(silence=settings.watch_read_timeout),
             )
             for resource in RESOURCES.values()
