@@ -39,14 +39,14 @@ class Needs:
 
 
 def needs_of_waiting(queue: QueueGrants, selection: Selection) -> Needs:
-    """Give the Needs of a ClusterQueue's waiting Workloads; class B with quota or without."""
+    """Give the Needs of a ClusterQueue's waiting Workloads, as far as quota is free for them."""
     needs: list[Need] = []
     dra = 0
     for batch, asks, grants in zip(queue.lineup.waiting, queue.asks, queue.grants, strict=True):
         if batch.workload_class not in COUNTED:
             continue
         members = batch.members
-        if not _without_quota(batch.workload_class, asks, selection):
+        if not (selection.quota_follows_nodes and _has_flavors(asks)):
             members = members[: len(grants)]
         pods_of = _PodsOf(asks, selection)
         for index, workload in enumerate(members):
@@ -82,15 +82,6 @@ def needs_of_placed(placed: Iterable[Placed], selection: Selection) -> Needs:
         if pods:
             needs.append(_need(one.workload, one.workload_class, tuple(pods), selection))
     return _summed_up(needs, dra, selection)
-
-
-def _without_quota(
-    workload_class: WorkloadClass, asks: tuple[Ask, ...], selection: Selection
-) -> bool:
-    """Say whether those that the simulation did not admit count as well."""
-    if workload_class is WorkloadClass.NOT_EVALUATED and not _has_flavors(asks):
-        return False
-    return selection.quota_follows_nodes or workload_class is WorkloadClass.TOPOLOGY
 
 
 def _has_flavors(asks: tuple[Ask, ...]) -> bool:

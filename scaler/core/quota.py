@@ -1,9 +1,11 @@
 """Simulate Kueue's next admissions in one cohort tree: for which waiting Workloads quota is free.
 
 One pass in Kueue's order (priority, then queue timestamp) over all ClusterQueues of the tree,
-whole Workloads or their minCount. The heads of the batches are merged by a heap, and a batch is
-dropped with its first member that does not fit, as usage only grows and its members ask alike:
-the cost is about the admitted Workloads and the batches, whatever the number that waits.
+whole Workloads or their minCount. Where order does not bind (BestEffortFIFO) class B goes first:
+Kueue has just found quota for each of them alone, so what they take is no guess.
+The heads of the batches are merged by a heap, and a batch is dropped with its first member that
+does not fit, as usage only grows and its members ask alike: the cost is about the admitted
+Workloads and the batches, whatever the number that waits.
 (With several podsets and flavors a later member might still fit by another choice of flavors;
 it is left out until Kueue admits it.)
 """
@@ -168,10 +170,14 @@ def _admit(streams: Sequence[Stream], ledger: Ledger) -> None:
     heads = [_head(stream, index, 0) for index, stream in enumerate(streams)]
     heapify(heads)
     stopped: set[str] = set()
+    untouched = True
     while heads:
         *_, index, position = heads[0]
         stream = streams[index]
-        fits = stream.queue.name not in stopped and _grant(stream, ledger)
+        fits = stream.queue.name not in stopped and (
+            _grant(stream, ledger) or (untouched and _trust(stream, ledger))
+        )
+        untouched = untouched and not fits
         if not fits and stream.queue.strict_fifo:
             stopped.add(stream.queue.name)
         if fits and position + 1 < len(stream.batch.members):
@@ -180,9 +186,33 @@ def _admit(streams: Sequence[Stream], ledger: Ledger) -> None:
             heappop(heads)
 
 
-def _head(stream: Stream, index: int, position: int) -> tuple[int, Instant, str, int, int]:
+def _head(stream: Stream, index: int, position: int) -> tuple[int, int, Instant, str, int, int]:
     member = stream.batch.members[position]
-    return (-member.priority, member.queued_at, member.uid, index, position)
+    first = stream.batch.workload_class is WorkloadClass.TOPOLOGY and not stream.queue.strict_fifo
+    rank = 0 if first else 1
+    return (rank, -member.priority, member.queued_at, member.uid, index, position)
+
+
+def _trust(stream: Stream, ledger: Ledger) -> bool:
+    """Grant a class B Workload against the ledger while nothing else was granted.
+
+    Kueue found quota for it as things stand. Where this simulation does not, it is the one that
+    is wrong, and without the node the Workload would wait for ever.
+    """
+    groups = [group for ask in stream.asks for group in ask.groups]
+    if stream.batch.workload_class is not WorkloadClass.TOPOLOGY or not all(
+        group.flavors for group in groups
+    ):
+        return False
+    choice = []
+    for ask in stream.asks:
+        pairs = [(name, group.flavors[0]) for group in ask.groups for name, _ in group.each]
+        for group in ask.groups:
+            for resource, each in group.each:
+                ledger.take(stream.queue.name, (group.flavors[0], resource), each * ask.count)
+        choice.append(tuple(pairs))
+    stream.grants.append(stream.granted(tuple(choice), least=False))
+    return True
 
 
 def _grant(stream: Stream, ledger: Ledger) -> bool:

@@ -182,7 +182,7 @@ def test_one_admission_for_the_whole_cohort() -> None:
 
 
 def test_circle_of_cohorts() -> None:
-    """Cohorts in a circle admit nothing; what Kueue itself found lacking nodes still counts."""
+    """Cohorts in a circle admit nothing, so nodes would stand empty."""
     snapshot = make_snapshot(
         workloads=[
             make_workload(name="j"),
@@ -191,7 +191,58 @@ def test_circle_of_cohorts() -> None:
         cluster_queues=[make_cluster_queue(cohort="x")],
         cohorts=[make_cohort(name="x", parent="y"), make_cohort(name="y", parent="x")],
     )
+    assert counted(ask(snapshot)) == []
+
+
+def _lacking_nodes(name: str, order: int, *, gpus: int = 8, queue_name: str = "lq") -> Workload:
+    return make_workload(
+        name=name,
+        gpus=gpus,
+        created=LONG_AGO + order,
+        queue_name=queue_name,
+        standing=WorkloadClass.TOPOLOGY,
+    )
+
+
+def test_class_b_counts_as_far_as_quota_is_free() -> None:
+    """Kueue judges each alone: all of them together may want the same quota."""
+    workloads = [_lacking_nodes("first", 1), _lacking_nodes("second", 2)]
+    queue = make_cluster_queue(quota=8)
+    assert counted(ask(_in(*workloads, queue=queue))) == ["first"]
+    assert counted(ask(_in(*workloads, queue=make_cluster_queue(quota=16)))) == ["first", "second"]
+
+
+def test_class_b_of_two_queues_gets_shared_quota_once() -> None:
+    """Nodes are bought for one of them, whichever trigger asks."""
+    queues = [make_cluster_queue(name=name, quota=4, cohort="all") for name in ("a", "b")]
+    links = [make_local_queue(name=name, cluster_queue=name) for name in ("a", "b")]
+    workloads = [
+        _lacking_nodes("first", 1, queue_name="b"),
+        _lacking_nodes("second", 2, queue_name="a"),
+    ]
+    snapshot = make_snapshot(workloads=workloads, cluster_queues=queues, local_queues=links)
+    assert counted(ask(snapshot, "a", "b")) == ["first"]
+    assert counted(ask(snapshot, "a")) == []
+
+
+def test_class_b_goes_before_what_waits_for_quota() -> None:
+    """Kueue found quota for it now, and none for the older one: its node is of use for sure."""
+    older = make_workload(name="older", gpus=8, created=LONG_AGO, standing=WorkloadClass.QUOTA)
+    snapshot = _in(older, _lacking_nodes("b", 1), queue=make_cluster_queue(quota=8))
     assert counted(ask(snapshot)) == ["b"]
+
+
+def test_class_b_keeps_its_place_in_a_strict_queue() -> None:
+    """A verdict behind a head that blocks is an old one."""
+    head = make_workload(name="head", gpus=16, created=LONG_AGO, standing=WorkloadClass.QUOTA)
+    queue = make_cluster_queue(quota=8, strict_fifo=True)
+    assert counted(ask(_in(head, _lacking_nodes("b", 1), queue=queue))) == []
+
+
+def test_one_class_b_counts_whatever_our_own_books_say() -> None:
+    """Kueue found quota for it; without its node it would wait for ever."""
+    workloads = [_lacking_nodes("first", 1, gpus=16), _lacking_nodes("second", 2, gpus=16)]
+    assert counted(ask(_in(*workloads, queue=make_cluster_queue(quota=8)))) == ["first"]
 
 
 def test_simulated_once() -> None:
