@@ -94,7 +94,7 @@ def _captured(args: argparse.Namespace) -> "Captured":
 def _tell(folder: Path, captured: "Captured", written: "Sequence[Written]", out: TextIO) -> None:
     for one in written:
         there = one.what if one.there else f"(no file) {one.what}"
-        print(f"  {one.name:<34} {there}", file=out)
+        print(f"  {one.name:<38} {there}", file=out)
     live = captured.look.decisions(captured.scaled_object)
     print(_compared(folder, live), file=out)
     print(f"Read it: kueue-gpu-scaler explain --bundle {folder}", file=out)

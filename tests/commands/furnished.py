@@ -4,14 +4,17 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from scaler import cli
 from scaler.core.model import Kind
 from scaler.sim.clock import ManualClock
 from scaler.sim.cluster import Cluster
+from scaler.sim.nodes import GPU
 from scaler.sim.patches import Document
-from scaler.sim.scenario import LLM, furnish, policy
+from scaler.sim.scenario import LLM, POOL_SCALER, VISION, furnish, policy
 
 NOBODY = "127.0.0.1:9"
 """No scaler listens there: KEDA's double changes nothing."""
@@ -45,6 +48,36 @@ class Furnished:
         self.cluster.set_load(LLM, percent=0)
         self.pass_time(IDLE_SECONDS)
 
+    def size_pool(self, replicas: int) -> None:
+        """Let KEDA's HorizontalPodAutoscaler say how large the node pool is."""
+        namespace, name = POOL_SCALER
+        hpa = {
+            "metadata": {
+                "name": f"keda-hpa-{name}",
+                "namespace": namespace,
+                "labels": {"scaledobject.keda.sh/name": name},
+            },
+            "status": {"currentReplicas": replicas},
+        }
+        self.cluster.apply(Kind.HPAS, hpa)
+        status = {"hpaName": f"keda-hpa-{name}"}
+        self.cluster.objects.modify(
+            Kind.SCALED_OBJECTS, POOL_SCALER, lambda document: document.update(status=status)
+        )
+
+    def submit(self, name: str = "a") -> None:
+        """Queue four pods of five GPUs each, for which there is no node yet."""
+        requests = {"cpu": "8", GPU: "5"}
+        self.cluster.submit((VISION, name), pods=4, requests=requests, duration=3000)
+
+    def serve_only(self, plural: str, *versions: str) -> None:
+        """Serve a kind in these versions alone; without one it is not installed."""
+        resources = self.cluster.objects.resources
+        if versions:
+            resources[plural] = replace(resources[plural], versions=versions)
+        else:
+            del resources[plural]
+
     def change_policy(self, old: str, new: str) -> None:
         """Edit the policy's file."""
         text = self.policy.read_text(encoding="utf-8")
@@ -67,7 +100,8 @@ class Furnished:
         args = cli.parser().parse_args(given)
         args.clock = self.clock.now
         out = io.StringIO()
-        return args.run(args, out), out.getvalue()
+        code = args.run(args, out)
+        return code, out.getvalue()
 
 
 @contextmanager
@@ -81,7 +115,7 @@ def furnished(folder: Path) -> Iterator[Furnished]:
         one.cluster.stop()
 
 
-def explained(folder: Path) -> tuple[int, object]:
+def explained(folder: Path) -> tuple[int, Any]:
     """Decide from a bundle, without any cluster."""
     args = cli.parser().parse_args(["explain", "--bundle", str(folder), "-o", "json"])
     out = io.StringIO()
