@@ -99,7 +99,12 @@ def pod_spec(gpus: int = 1, **more: object) -> Object:
 
 
 def pod_set(
-    name: str = "main", *, count: int = 1, gpus: int = 1, spec: Object | None = None, **more: object
+    name: str = "main",
+    *,
+    count: int = 1,
+    gpus: int = 1,
+    spec: Mapping[str, object] | None = None,
+    **more: object,
 ) -> Object:
     """Build a podset; `more` are fields beside the template (minCount, topologyRequest)."""
     template = {"spec": pod_spec(gpus) if spec is None else spec}
@@ -120,7 +125,7 @@ def pod(
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
     owners: Sequence[Object] = (),
-    spec: Object | None = None,
+    spec: Mapping[str, object] | None = None,
 ) -> Object:
     """Build a pod; with `workload` it is one that Kueue admitted.
 
@@ -143,7 +148,7 @@ def pod(
         "metadata": metadata(
             name, created=since, deleted=deleted, labels=tags, annotations=marks, owners=owners
         ),
-        "spec": (pod_spec(gpus) if spec is None else spec) | placed,
+        "spec": dict(pod_spec(gpus) if spec is None else spec) | placed,
         "status": {"phase": phase, "startTime": clock(since), "conditions": conditions},
     }
 

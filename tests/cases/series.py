@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tests.cases.objects import LONG_AGO, START
@@ -11,7 +11,7 @@ SCRAPE = 30
 END = 28_800
 """Samples beyond a case's moment are not written, so series may run on."""
 
-Levels: TypeAlias = float | Mapping[float, float | None]
+Levels: TypeAlias = float | Mapping[int, float | None]
 """A constant, or the value that holds from each time on; None = no samples from there on."""
 
 
@@ -24,30 +24,29 @@ class Series:
     points: Mapping[float, float]
 
 
-def series(
-    metric: str,
-    levels: Levels,
-    labels: Mapping[str, str],
-    *,
-    extra: Mapping[float, float] | None = None,
-) -> Series:
-    """Build a series that is scraped every 30 s since t = -7200, and `extra` samples between."""
-    steps: Mapping[float, float | None]
+def series(metric: str, levels: Levels, labels: Mapping[str, str]) -> Series:
+    """Build a series that is scraped every 30 s since t = -7200."""
+    steps: Mapping[int, float | None]
     steps = levels if isinstance(levels, Mapping) else {LONG_AGO: levels}
     points = {
         float(t): value
         for t in range(LONG_AGO, END, SCRAPE)
         if (value := _level(steps, t)) is not None
     }
-    return Series(metric=metric, labels=labels, points=points | dict(extra or {}))
+    return Series(metric=metric, labels=labels, points=points)
 
 
-def _level(steps: Mapping[float, float | None], t: float) -> float | None:
+def between(one: Series, points: Mapping[float, float]) -> Series:
+    """Give a series with samples beside those of its scrapes."""
+    return replace(one, points={**one.points, **points})
+
+
+def _level(steps: Mapping[int, float | None], t: float) -> float | None:
     begun = [start for start in steps if start <= t]
     return steps[max(begun)] if begun else None
 
 
-def gpu_labels(pod: str, gpu: int, **changed: str | None) -> dict[str, str]:
+def gpu_labels(pod: str, gpu: int, /, **changed: str | None) -> dict[str, str]:
     """Build the exporter's labels; `changed` are put otherwise, None takes one away."""
     labels = {
         "gpu": str(gpu),
@@ -62,32 +61,17 @@ def gpu_labels(pod: str, gpu: int, **changed: str | None) -> dict[str, str]:
     return {key: value for key, value in (labels | changed).items() if value is not None}
 
 
-def util(
-    pod: str,
-    gpu: int,
-    levels: Levels,
-    *,
-    extra: Mapping[float, float] | None = None,
-    **labels: str | None,
-) -> Series:
+def util(pod: str, gpu: int, levels: Levels, /, **labels: str | None) -> Series:
     """Build GPU_UTIL of a pod's GPU, percent."""
-    return series("DCGM_FI_DEV_GPU_UTIL", levels, gpu_labels(pod, gpu, **labels), extra=extra)
+    return series("DCGM_FI_DEV_GPU_UTIL", levels, gpu_labels(pod, gpu, **labels))
 
 
-def engine(
-    pod: str,
-    gpu: int,
-    levels: Levels,
-    *,
-    extra: Mapping[float, float] | None = None,
-    **labels: str | None,
-) -> Series:
+def engine(pod: str, gpu: int, levels: Levels, /, **labels: str | None) -> Series:
     """Build GR_ENGINE_ACTIVE of a pod's GPU, a ratio."""
-    named = gpu_labels(pod, gpu, **labels)
-    return series("DCGM_FI_PROF_GR_ENGINE_ACTIVE", levels, named, extra=extra)
+    return series("DCGM_FI_PROF_GR_ENGINE_ACTIVE", levels, gpu_labels(pod, gpu, **labels))
 
 
-def power(pod: str, gpu: int, levels: Levels, **labels: str | None) -> Series:
+def power(pod: str, gpu: int, levels: Levels, /, **labels: str | None) -> Series:
     """Build POWER_USAGE of a pod's GPU, watts."""
     return series("DCGM_FI_DEV_POWER_USAGE", levels, gpu_labels(pod, gpu, **labels))
 

@@ -27,7 +27,7 @@ from tests.cases.objects import (
     pods,
     workload,
 )
-from tests.cases.series import util
+from tests.cases.series import Levels, between, util
 
 
 @pytest.mark.parametrize("name", ["a", "b"])
@@ -178,8 +178,7 @@ def test_k12_delay_counts_from_the_last_work(
     explain: Run, t: float, *, blip: bool, active: bool
 ) -> None:
     """Idle for 900 s begins with the last busy sample, not with the last scale event."""
-    extra = {1000.0: 60.0} if blip else {}
-    samples = util("a-0", 0, {0: 60, 841: 0}, extra=extra)
+    samples = between(util("a-0", 0, {0: 60, 841: 0}), {1000: 60} if blip else {})
     case = Case(
         trigger=idle("a", idleAfter="15m"),
         objects=every(nodes(1), admitted("a", at=0), pods("a", 1, ready=0)),
@@ -219,12 +218,8 @@ def test_k13_quiet_for_long_all_go(
 ) -> None:
     """All quiet for 1800 s: all go at once, or the HPA shrinks to the minimum; never 1 or 2."""
     sizer, objects = _group(minimum, idle_replicas)
-    last_work = {-7200: 90.0, 1: 0.0}
-    samples = [
-        util("a-0", 0, 0),
-        util("a-1", 0, last_work),
-        util("a-2", 0, {-7200: 85.0, -599: 0.0}),
-    ]
+    levels: tuple[Levels, ...] = (0, {-7200: 90, 1: 0}, {-7200: 85, -599: 0})
+    samples = [util(f"a-{number}", 0, level) for number, level in enumerate(levels)]
     busy = Case(scaled_object=sizer, objects=objects, series=samples, t=1799)
     explain(busy).says(active=True, value=3, reason=Reason.BUSY)
     quiet = Case(scaled_object=sizer, objects=objects, series=samples, t=1800)
