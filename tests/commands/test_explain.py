@@ -1,0 +1,162 @@
+"""`explain` says what is decided and why, from a cluster and from a bundle."""
+
+import io
+import json
+
+import pytest
+
+from scaler import cli
+from scaler.core.model import Kind
+from scaler.sim.scenario import LLM, POOL_SCALER
+from tests.commands.furnished import Furnished
+from tests.commands.situations import idle, malformed, queued, without_prometheus
+
+IDLE, POOL = "/".join(LLM), "/".join(POOL_SCALER)
+
+
+def test_a_decision_is_told_with_its_reason_and_exits_0(cluster: Furnished) -> None:
+    """A team lead reads why the workers go."""
+    idle(cluster)
+    code, told = cluster.run("explain", IDLE)
+    assert code == 0
+    assert told.startswith(f"{IDLE}  inactive, value 1\n  reason    Idle: ")
+    assert "setting   idleAfter = 5m  (defaults)" in told
+
+
+def test_hold_exits_3_and_names_what_is_missing(cluster: Furnished) -> None:
+    """Without Prometheus nothing is scaled, and that is said."""
+    without_prometheus(cluster)
+    code, told = cluster.run("explain", IDLE)
+    assert code == 3
+    assert "HOLD\n  reason    PrometheusFailed: " in told
+
+
+def test_malformed_metadata_exits_2_with_every_problem(cluster: Furnished) -> None:
+    """The decision is shown all the same: KEDA gets INVALID_ARGUMENT."""
+    cluster.change_trigger(dryRun="perhaps")
+    malformed(cluster)
+    code, told = cluster.run("explain", IDLE)
+    assert code == 2
+    assert told.count("  problem   ") == 2
+
+
+def test_json_is_one_object_for_one_trigger(cluster: Furnished) -> None:
+    """Programs read the same Decision."""
+    queued(cluster)
+    code, told = cluster.run("explain", POOL, "-o", "json")
+    shown = json.loads(told)
+    assert (code, shown["status"], shown["active"], shown["value"]) == (0, "OK", True, 4)
+    assert shown["answer"]["metricValues"] == [4]
+
+
+def test_every_trigger_of_ours_is_explained_in_order(cluster: Furnished) -> None:
+    """Those of other scalers are left out."""
+    idle(cluster)
+    document = cluster.cluster.objects.get(Kind.SCALED_OBJECTS, LLM)
+    assert document is not None
+    (first,) = document["spec"]["triggers"]
+    queue = {"signal": "queue", "clusterQueue": "team-vision", "unit": "gpus"}
+    others = [{"type": "cpu", "metadata": {}}, first, {"type": "external", "metadata": queue}]
+    cluster.cluster.objects.modify(
+        Kind.SCALED_OBJECTS, LLM, lambda document: document["spec"].update(triggers=others)
+    )
+    _, told = cluster.run("explain", IDLE, "-o", "json")
+    assert [set(one["evidence"]) & {"idle", "queue"} for one in json.loads(told)] == [
+        {"idle"},
+        {"queue"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (f"scaledobject/{LLM[1]}", "-n", LLM[0]),
+        (f"so/{LLM[1]}", "--namespace", LLM[0]),
+        (f"scaledobjects.keda.sh/{LLM[1]}", "-n", LLM[0]),
+        (LLM[1], "-n", LLM[0]),
+    ],
+)
+def test_a_scaled_object_is_named_as_kubectl_names_it(
+    arguments: tuple[str, ...], cluster: Furnished
+) -> None:
+    """With a namespace beside it."""
+    assert cluster.run("explain", *arguments) == cluster.run("explain", IDLE)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("llm",), ("a/b/c",), ("/llm",), ("ns/",), ("deployment/llm", "-n", "ns"), ("so/", "-n", "n")],
+)
+def test_what_names_no_scaled_object_is_refused(
+    arguments: tuple[str, ...], cluster: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is allowed is said, and nothing is asked of the cluster."""
+    assert cluster.run("explain", *arguments) == (2, "")
+    said = capsys.readouterr().err
+    assert f"{arguments[0]!r} names no ScaledObject; NAMESPACE/NAME" in said
+
+
+def test_an_unknown_scaled_object_names_those_that_are_ours(
+    cluster: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A typing error is seen at once."""
+    assert cluster.run("explain", "team-chat/lm") == (2, "")
+    assert capsys.readouterr().err == (
+        "kueue-gpu-scaler: ScaledObject team-chat/lm does not exist; "
+        f"those that have one: {POOL}, {IDLE}\n"
+    )
+
+
+def test_a_scaled_object_without_our_trigger_is_said_to_have_none(
+    cluster: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is another thing than one that does not exist."""
+    document = {
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"scaleTargetRef": {"name": "web"}, "triggers": [{"type": "cpu"}]},
+    }
+    cluster.cluster.apply(Kind.SCALED_OBJECTS, document)
+    assert cluster.run("explain", "shop/web") == (2, "")
+    assert "ScaledObject shop/web has no trigger of ours; " in capsys.readouterr().err
+
+
+def test_a_cluster_without_any_of_ours_says_so(
+    cluster: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is nothing to name."""
+    for name in (LLM, POOL_SCALER):
+        cluster.cluster.objects.delete(Kind.SCALED_OBJECTS, name)
+    assert cluster.run("explain", IDLE) == (2, "")
+    assert "does not exist; no ScaledObject of this cluster has one" in capsys.readouterr().err
+
+
+def test_scaled_objects_that_cannot_be_read_are_one_sentence(
+    cluster: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the API server said is in it."""
+    cluster.cluster.api.faults.forbidden.add(Kind.SCALED_OBJECTS)
+    assert cluster.run("explain", IDLE) == (2, "")
+    said = capsys.readouterr().err
+    assert said.startswith("kueue-gpu-scaler: ScaledObjects can't be read: 403 on list ")
+    assert said.count("\n") == 1
+
+
+def test_without_a_policy_the_defaults_decide_and_that_is_said(
+    cluster: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On standard error: the output is for programs too."""
+    idle(cluster)
+    _, told = cluster.run("explain", IDLE, "-o", "json", with_policy=False)
+    effective = json.loads(told)["effective"]
+    assert {"key": "idleAfter", "value": "30m", "rule": "built-in"} in effective
+    assert "deciding by the built-in defaults" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [(), (IDLE, "--bundle", ".")])
+def test_a_cluster_or_a_bundle_is_needed_not_both(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence says which."""
+    args = cli.parser().parse_args(["explain", *arguments])
+    assert args.run(args, io.StringIO()) == 2
+    assert "explain takes either NAMESPACE/NAME or --bundle DIR" in capsys.readouterr().err
