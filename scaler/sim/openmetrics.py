@@ -105,7 +105,7 @@ def written_samples(samples: Mapping[Labels, Mapping[int, float]]) -> Iterator[s
         told = ",".join(f"{_name(n)}={_quoted(v)}" for n, v in labels if n != METRIC)
         series = f"{metric}{{{told}}}" if told else metric
         for time, value in sorted(samples[labels].items()):
-            yield f"{series} {_text(value)} {_seconds(time)}\n"
+            yield f"{series} {_text(value)} {time // 1000}.{time % 1000:03d}\n"
     yield "# EOF\n"
 
 
@@ -123,9 +123,3 @@ def _text(value: float) -> str:
     if math.isinf(value):
         return "+Inf" if value > 0 else "-Inf"
     return "NaN" if math.isnan(value) else repr(value)
-
-
-def _seconds(time: int) -> str:
-    """Write milliseconds so that they come back when they are cut off, not rounded."""
-    text = f"{time // 1000}.{time % 1000:03d}"
-    return text if int(float(text) * 1000) == time else f"{text}5"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from scaler.core.model import Kind
 from scaler.sim.prometheus import Fault
-from scaler.sim.scenario import LLM
+from scaler.sim.scenario import LLM, VISION
 from tests.commands.furnished import Furnished
 
 
@@ -136,3 +136,21 @@ def not_installed(kind: Kind) -> Callable[[Furnished], None]:
 
     prepare.__name__ = f"{kind}_not_installed"
     return prepare
+
+
+def cohorts_not_installed(cluster: Furnished) -> None:
+    """Queue work for a ClusterQueue that names a cohort where there are no Cohorts."""
+    queued(cluster)
+    cluster.serve_only(Kind.COHORTS)
+    cluster.cluster.objects.modify(
+        Kind.CLUSTER_QUEUES, ("", VISION), lambda document: document["spec"].update(cohort="all")
+    )
+
+
+def with_a_heavy_query(cluster: Furnished) -> None:
+    """Let one query fail that is too heavy, at the instant where the clock stands."""
+    cluster.fall_idle()
+    cluster.run("explain", "/".join(LLM))
+    heavy = max((asked.parameters["query"] for asked in cluster.cluster.prometheus.asked), key=len)
+    error = b'{"status":"error","errorType":"execution","error":"too many samples"}'
+    cluster.cluster.prometheus.overrides[heavy] = error

@@ -17,6 +17,7 @@ from tests.commands.situations import (
     at_zero,
     beyond_quota,
     busy,
+    cohorts_not_installed,
     dry_run,
     growing,
     idle,
@@ -29,6 +30,7 @@ from tests.commands.situations import (
     queued_without_prometheus,
     size_unknown,
     with_a_gap,
+    with_a_heavy_query,
     with_warnings,
     without_pods,
     without_prometheus,
@@ -49,6 +51,7 @@ IDLE_CASES: tuple[tuple[Callable[[Furnished], None], str, str], ...] = (
     (woken, "OK", "Wake"),
     (without_prometheus, "HOLD", "PrometheusFailed"),
     (with_warnings, "HOLD", "PrometheusFailed"),
+    (with_a_heavy_query, "HOLD", "PrometheusFailed"),
     (with_a_gap, "HOLD", "StaleSamples"),
     (without_pods, "HOLD", "NotSynced"),
     (malformed, "INVALID_ARGUMENT", "BadMetadata"),
@@ -78,7 +81,8 @@ QUEUE_CASES: tuple[tuple[Callable[[Furnished], None], str], ...] = (
         for kind in (Kind.PODS, Kind.WORKLOADS, Kind.CLUSTER_QUEUES, Kind.NODES, Kind.HPAS)
     ),
     (queued_without(Kind.JOBS), "OK"),
-    *((not_installed(kind), "OK") for kind in (Kind.COHORTS, Kind.RAY_CLUSTERS, Kind.JOBS)),
+    *((not_installed(kind), "OK") for kind in (Kind.RAY_CLUSTERS, Kind.JOBS)),
+    (cohorts_not_installed, "OK"),
     (not_installed(Kind.WORKLOADS), "HOLD"),
 )
 
