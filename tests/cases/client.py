@@ -145,6 +145,13 @@ class Client:
             seen=lambda: f"{self.poll(name, metadata)} for {want}; {self.reason(name)}",
         )
 
+    def explained(self, name: str, *words: str) -> None:
+        """Wait until a decision's reason and sentence contain all words."""
+        until(
+            lambda: all(word in self.reason(name) for word in words),
+            seen=lambda: self.reason(name),
+        )
+
     # --- as people and machines ----------------------------------------------------------------
 
     def get(self, path: str) -> tuple[int, str]:

@@ -6,17 +6,22 @@ Times are given as t, in seconds from the start of the test.
 import os
 import shutil
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
+from typing import TypeAlias
 
 from scaler.core.model import Instant, Kind
 from scaler.sim.apiserver import ApiServer
 from scaler.sim.clock import ManualClock
 from scaler.sim.objects import Objects
 from scaler.sim.patches import Document
-from scaler.sim.prometheus import PrometheusServer
+from scaler.sim.prometheus import Asked, PrometheusServer
 from scaler.sim.samples import SampleStore
 from tests.cases import written
 from tests.cases.written import ADMITTED, LONG_AGO, START
+
+Reply: TypeAlias = tuple[HTTPStatus, str, bytes]
+"""Status, content type, body."""
 
 SCRAPE = 30.0
 BOOKMARKS = 0.1
@@ -60,6 +65,21 @@ class Mount:
         (self._folder / "..data").unlink()
 
 
+class Prometheus(PrometheusServer):
+    """The double, with an answer of a test's own where the test has one."""
+
+    script: Callable[[Asked], Reply | None] | None = None
+    """Gives an answer instead of the double's; None = the double's."""
+
+    def reply(self, asked: Asked) -> Reply | None:
+        """Answer by the script, where it has something to say."""
+        scripted = None if self.script is None else self.script(asked)
+        if scripted is None:
+            return super().reply(asked)
+        self.asked.append(asked)
+        return scripted
+
+
 class World:
     """Two servers and a clock; `close` them."""
 
@@ -69,7 +89,7 @@ class World:
         self.objects = Objects(clock=self.clock)
         self.api = ApiServer(objects=self.objects, bookmark_every=BOOKMARKS)
         self.samples = SampleStore()
-        self.prometheus = PrometheusServer(self.samples, clock=self.clock.now)
+        self.prometheus = Prometheus(self.samples, clock=self.clock.now)
         self.policy = Mount(folder / "policy", name="policy.yaml")
         self.scraping = True
         self.settlers: list[Callable[[], object]] = []
