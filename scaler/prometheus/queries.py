@@ -63,6 +63,8 @@ class _Scope:
     matchers: str
     window: str
     step: str
+    start: str
+    """The instant after which samples are within the window."""
 
     def select(self, metric: str) -> str:
         return f"{metric}{{{self.matchers}}}" if self.matchers else metric
@@ -90,14 +92,12 @@ def fleet_queries(
         look_back: Seconds before the window that LAST_BUSY reaches to.
         at: The instant at which all of them will be evaluated.
     """
-    scope = _scope(settings=settings, window=key.window_seconds)
+    scope = _scope(settings=settings, window=key.window_seconds, at=at)
     signals = scope.profile.signals
     vouching = tuple(signal for signal in signals if signal.vouches)
     built = {
         FleetQuery.PEAK: _any(_peak(scope, signal) for signal in signals),
-        FleetQuery.SAMPLES: _any(
-            _samples(scope, signal, key=key, settings=settings, at=at) for signal in vouching
-        ),
+        FleetQuery.SAMPLES: _any(_samples(scope, signal, settings=settings) for signal in vouching),
         FleetQuery.SERIES: _any(_raw_count(scope, signal) for signal in vouching),
         FleetQuery.LATEST: _any(_latest(scope, signal) for signal in signals),
         FleetQuery.LAST_BUSY: _any(
@@ -112,7 +112,7 @@ def fleet_queries(
 
 def selectors(settings: PrometheusSettings) -> tuple[str, ...]:
     """Give an instant selector of every metric that the fleet queries read."""
-    scope = _scope(settings=settings, window=LOOKBACK)
+    scope = _scope(settings=settings, window=LOOKBACK, at=0.0)
     profile = scope.profile
     metrics = (
         *(signal.metric for signal in profile.signals),
@@ -143,19 +143,26 @@ def _quoted(name: str) -> str:
     return name.replace("\\", "\\\\").replace('"', '\\"').replace("'", "\\'").replace("`", "")
 
 
-def _scope(*, settings: PrometheusSettings, window: float) -> _Scope:
+def _scope(*, settings: PrometheusSettings, window: float, at: float) -> _Scope:
     return _Scope(
         profile=metric_profile(settings),
         matchers=settings.selector.strip().removeprefix("{").removesuffix("}").strip(),
         window=_short(window),
         step=_duration(settings.scrape_interval / 2),
+        start=_number(round(at - window + 0.001, 3)),
     )
 
 
 def _peak(scope: _Scope, signal: ActivitySignal) -> str:
+    """Take the maximum; where garbage is the maximum, that of what is usable.
+
+    A step of the second reaches back beyond the window: a series that ended without a stale
+    marker, or whose window begins with garbage, would show a sample from before.
+    """
     metric = scope.select(signal.metric)
     raw = f"max_over_time({metric}[{scope.window}])"
-    usable = f"max_over_time({_usable(metric, signal)}[{scope.window}:{scope.step}])"
+    within = f"{_usable(metric, signal)} and {_within(scope, metric)}"
+    usable = f"max_over_time(({within})[{scope.window}:{scope.step}])"
     series = f"{_usable(raw, signal)} or {usable}"
     return _named(f"max by ({scope.labels}) ({series})", signal)
 
@@ -164,9 +171,7 @@ def _samples(
     scope: _Scope,
     signal: ActivitySignal,
     *,
-    key: UsageKey,
     settings: PrometheusSettings,
-    at: float,
 ) -> str:
     """Count samples three ways.
 
@@ -177,12 +182,11 @@ def _samples(
     metric = scope.select(signal.metric)
     times = f"max by ({scope.device}) (timestamp({metric}))"
     span = f"[{scope.window}:{scope.step}]"
-    start = _number(round(at - key.window_seconds + 0.001, 3))
     reach = _number(settings.scrape_interval * (1 + SCRAPE_JITTER))
     half = _number(signal.maximum / 2)
     garbage = f"(abs({metric} - {half}) <= bool {half}) == 0"
     counts = {
-        Tally.DISTINCT: f"changes(({times} > {start}){span}) + 1",
+        Tally.DISTINCT: f"changes(({times} > {scope.start}){span}) + 1",
         Tally.FRESH: f"count_over_time(({times} > time() - {reach}){span})",
         Tally.GARBAGE: f"count_over_time((max by ({scope.device}) ({garbage})){span})",
     }
@@ -225,7 +229,8 @@ def _power(scope: _Scope) -> str:
     metric = scope.select(profile.power_metric)
     top = _number(MAX_WATTS / profile.watts_per_unit)
     raw = f"(max_over_time({metric}[{scope.window}]) >= 0) <= {top}"
-    usable = f"max_over_time((({metric} >= 0) <= {top})[{scope.window}:{scope.step}])"
+    within = f"(({metric} >= 0) <= {top}) and {_within(scope, metric)}"
+    usable = f"max_over_time(({within})[{scope.window}:{scope.step}])"
     labels = ", ".join((scope.device, *filter(None, (profile.model_label,))))
     return f"max by ({labels}) ({raw} or {usable})"
 
@@ -241,6 +246,10 @@ def _moved(scope: _Scope) -> str:
         for index, change in enumerate(changes)
     )
     return _any(tagged)
+
+
+def _within(scope: _Scope, metric: str) -> str:
+    return f"(timestamp({metric}) > {scope.start})"
 
 
 def _usable(expression: str, signal: ActivitySignal) -> str:

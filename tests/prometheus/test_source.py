@@ -198,7 +198,7 @@ def test_a_hung_server_costs_one_time_out_and_one_probe() -> None:
 def test_warnings_make_a_usage_unbelievable_whatever_its_rows_say() -> None:
     """Warnings make a usage unbelievable whatever its rows say."""
     row = Sample(labels={"UUID": "a", "signal": "gpu_util"}, value=0.0)
-    server = Scripted({"timestamp": Answer(vector=[row], warnings=("a store is down",))})
+    server = Scripted({"tally": Answer(vector=[row], warnings=("a store is down",))})
     read = refreshed(server, keys=(KEY,)).usage[KEY]
     assert read.problem == "samples: warnings: a store is down"
     assert read.by_device == {}

@@ -306,6 +306,23 @@ def test_movement_is_a_change_of_temperature_or_energy(
     assert usage_of(store).devices[Device(uuid="GPU-0")].moved is moved
 
 
+@pytest.mark.parametrize(("age", "seen"), [(WINDOW - 1, True), (WINDOW, False)])
+def test_a_series_that_ended_shows_nothing_from_before_the_window(
+    age: float,
+    seen: bool,  # noqa: FBT001 - pytest passes it by name
+) -> None:
+    """Without a stale marker a label that changed would show its last sample for minutes."""
+    store = SampleStore()
+    labels = pod_labels("p", Hostname="n1")
+    store.append(GPU_UTIL, labels, at=NOW - age, value=38.0)
+    store.append("DCGM_FI_DEV_POWER_USAGE", labels, at=NOW - age, value=300.0)
+    scrape(store, GPU_UTIL, 0.0, labels=pod_labels("p", hostname="n1"), since=-age + 30)
+    read = usage_of(store)
+    assert peaks(read, "p") == {("GPU-0", "", "gpu_util"): 38.0 if seen else 0.0}
+    watts = read.devices[Device(uuid="GPU-0")].peak_watts
+    assert watts == (300.0 if seen else None)
+
+
 def test_last_busy_is_seen_beyond_the_window() -> None:
     """Last busy is seen beyond the window."""
     store = SampleStore()
