@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import scaler
 from scaler.commands import capture, check, demo, explain, serve
+from scaler.commands.arguments import HelpFormatter, examples
 
 DESCRIPTION = "Scale GPU node pools and idle GPU workers from what Kueue and DCGM say, for KEDA."
 
@@ -19,7 +20,8 @@ def parser() -> argparse.ArgumentParser:
     root = argparse.ArgumentParser(
         prog="kueue-gpu-scaler",
         description=DESCRIPTION,
-        epilog="example: kueue-gpu-scaler demo",
+        epilog=examples("demo", "serve --policy policy.yaml", "explain team-a/llm"),
+        formatter_class=HelpFormatter,
     )
     root.add_argument("--version", action="version", version=f"%(prog)s {scaler.__version__}")
     commands = root.add_subparsers(
@@ -27,6 +29,8 @@ def parser() -> argparse.ArgumentParser:
     )
     for command in (serve, demo, explain, check, capture):
         command.add_parser(commands)
+    for each in commands.choices.values():
+        each.formatter_class = HelpFormatter
     return root
 
 

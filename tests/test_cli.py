@@ -60,7 +60,7 @@ def test_help_names_every_command(tmp_path: Path) -> None:
     done = run("--help", home=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert all(f"\n    {command} " in done.stdout for command in COMMANDS)
-    assert "example: kueue-gpu-scaler demo" in done.stdout
+    assert "examples:\n  kueue-gpu-scaler demo\n" in done.stdout
 
 
 def test_version(tmp_path: Path) -> None:
@@ -74,8 +74,9 @@ def test_each_command_has_help_with_an_example(command: str, tmp_path: Path) -> 
     """The example is the command itself, ready to be changed."""
     done = run(command, "--help", home=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    words = " ".join(done.stdout.split())
-    assert words.rpartition("example")[2].count(f"kueue-gpu-scaler {command}") >= 1
+    _, _, examples = done.stdout.partition("\nexamples:\n")
+    assert examples
+    assert all(line.startswith(f"  kueue-gpu-scaler {command}") for line in examples.splitlines())
 
 
 def test_help_imports_only_what_the_parser_needs() -> None:
@@ -202,7 +203,12 @@ def test_a_reader_that_leaves_is_no_error(arguments: tuple[str, ...], tmp_path: 
     os.close(reader)
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "scaler", *(named if one == "POLICY" else one for one in arguments)],
+            [
+                sys.executable,
+                "-m",
+                "scaler",
+                *(named if one == "POLICY" else one for one in arguments),
+            ],
             env={**os.environ, "HOME": str(tmp_path)},
             cwd=Path(scaler.__file__).parents[1],
             stdout=writer,

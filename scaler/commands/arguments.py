@@ -13,8 +13,23 @@ else:
     Commands = object
 
 BAD_INPUT = 2
+_EXAMPLES = "examples:"
 POLICY = Path("/etc/kueue-gpu-scaler/policy.yaml")
 """Where a pod has its policy mounted."""
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Keep the lines of examples as they are: wrapped, they could not be pasted."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith(_EXAMPLES):
+            return text
+        return super()._fill_text(text, width, indent)
+
+
+def examples(*lines: str) -> str:
+    """Give a command's examples as the end of its help."""
+    return "\n".join((_EXAMPLES, *(f"  kueue-gpu-scaler {line}" for line in lines)))
 
 
 def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scaler.commands.arguments import Commands, refuse
+from scaler.commands.arguments import Commands, examples, refuse
 from scaler.commands.scaled_objects import (
     add_live_arguments,
     look_at,
@@ -29,7 +29,7 @@ def add_parser(commands: Commands) -> None:
         "bundle, which `explain --bundle` decides from again without any network. It holds only "
         "the fields that are read, of all namespaces; no Secret and no environment variable is "
         "among them.",
-        epilog="example: kueue-gpu-scaler capture ./report team-a/llm --policy policy.yaml",
+        epilog=examples("capture ./report team-a/llm --policy policy.yaml"),
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="a new folder, or an empty one")
     parser.add_argument(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scaler.commands.arguments import Commands, refuse
+from scaler.commands.arguments import Commands, examples, refuse
 
 if TYPE_CHECKING:
     from scaler.commands.check_files import Checked, Finding
@@ -25,9 +25,11 @@ def add_parser(commands: Commands) -> None:
         description="Judge policy files, ConfigMaps with a policy.yaml, and ScaledObjects; files "
         "that are given together are judged together. Exit 0 when all is well, warnings allowed; "
         "2 with errors.",
-        epilog="examples: kueue-gpu-scaler check policy.yaml scaledobject.yaml   |   "
-        "kubectl get scaledobjects -A -o yaml | kueue-gpu-scaler check -   |   "
-        "kueue-gpu-scaler check --schema",
+        epilog=examples(
+            "check policy.yaml scaledobject.yaml",
+            "check - < scaledobjects.yaml",
+            "check --schema > policy.schema.json",
+        ),
     )
     parser.add_argument(
         "paths",

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TextIO
 
-from scaler.commands.arguments import Commands
+from scaler.commands.arguments import Commands, examples
 
 SPEED = 24.0
 
@@ -17,7 +17,7 @@ def add_parser(commands: Commands) -> None:
         description="Show all of it on an embedded cluster: Kueue, KEDA, Prometheus and nodes are "
         "small doubles on loopback, the service is the real one. On a terminal the status page "
         "stays up afterwards, until Ctrl-C.",
-        epilog="example: kueue-gpu-scaler demo",
+        epilog=examples("demo"),
     )
     parser.add_argument(
         "--speed",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scaler.commands.arguments import Commands, refuse
+from scaler.commands.arguments import Commands, examples, refuse
 from scaler.commands.scaled_objects import (
     add_live_arguments,
     look_at,
@@ -29,8 +29,11 @@ def add_parser(commands: Commands) -> None:
         description="Say what is decided for a ScaledObject's triggers, and why; from a cluster, "
         "or from a bundle without any network. Exit 0 with decisions, 3 where one is HOLD, 2 on "
         "bad input.",
-        epilog="examples: kueue-gpu-scaler explain team-a/llm --policy policy.yaml   |   "
-        "kueue-gpu-scaler explain --bundle ./report -o json",
+        epilog=examples(
+            "explain team-a/llm --policy policy.yaml",
+            "explain scaledobject/llm -n team-a -o json",
+            "explain --bundle ./report",
+        ),
     )
     parser.add_argument(
         "scaled_object", nargs="?", metavar="NAMESPACE/NAME", help="a ScaledObject of the cluster"

@@ -4,7 +4,14 @@ import argparse
 from pathlib import Path
 from typing import TextIO
 
-from scaler.commands.arguments import POLICY, Commands, add_cluster_arguments, address, refuse
+from scaler.commands.arguments import (
+    POLICY,
+    Commands,
+    add_cluster_arguments,
+    address,
+    examples,
+    refuse,
+)
 from scaler.commands.scaled_objects import policy_text
 from scaler.settings import Address, Settings
 
@@ -19,7 +26,7 @@ def add_parser(commands: Commands) -> None:
         "serve",
         help="serve KEDA over gRPC, and people over HTTP",
         description="Serve KEDA over gRPC; show metrics, health, decisions and a page over HTTP.",
-        epilog="example: kueue-gpu-scaler serve --policy policy.yaml --kubeconfig ~/.kube/config",
+        epilog=examples("serve --policy policy.yaml --kubeconfig ~/.kube/config"),
     )
     parser.add_argument(
         "--policy", type=Path, default=POLICY, metavar="FILE", help="default: %(default)s"
