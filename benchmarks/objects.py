@@ -20,10 +20,13 @@ FLAVOR = "gpu-a"
 CREATED = "2026-01-05T08:00:00Z"
 _RAY_EVERY = 3
 _ADMITTED_EVERY = 5
-_SIZES = ((1, 1), (1, 4), (2, 2), (4, 1), (8, 1), (8, 2), (8, 4), (8, 16))
+_SIZES = tuple((gpus, pods) for gpus in (1, 2, 4, 8) for pods in (1, 2, 3, 4, 6, 8, 12, 16))
 """(GPUs a pod, pods)."""
 _CPUS_PER_GPU = (4, 8, 12)
 _DRAFTS = _RAY_EVERY * len(_SIZES) * len(_CPUS_PER_GPU)
+_DRAFTS_OF_QUEUE = 12
+"""A team submits the same few sorts of jobs again and again."""
+_PADDING = "<arguments>"
 _MARK = re.compile(r"<<(\w+)>>")
 
 
@@ -45,15 +48,20 @@ class Fleet:
     def quota(self, queue: int) -> int:
         """Give the GPUs that a queue's running Workloads hold."""
         mine = range(queue, self.workloads, self.queues)
-        return sum(_gpus(number) for number in mine if self.admitted(number))
+        return sum(_gpus(self.draft(number)) for number in mine if self.admitted(number))
+
+    def draft(self, number: int) -> int:
+        """Give the number of the draft that a Workload is made from."""
+        turn, queue = divmod(number, self.queues)
+        return (queue * 7 + turn % _DRAFTS_OF_QUEUE) % _DRAFTS
 
 
-def _size(number: int) -> tuple[int, int]:
-    return _SIZES[number // _RAY_EVERY % len(_SIZES)]
+def _size(draft: int) -> tuple[int, int]:
+    return _SIZES[draft // _RAY_EVERY % len(_SIZES)]
 
 
-def _gpus(number: int) -> int:
-    gpus, pods = _size(number)
+def _gpus(draft: int) -> int:
+    gpus, pods = _size(draft)
     return gpus * pods
 
 
@@ -65,7 +73,7 @@ def workloads(fleet: Fleet) -> Iterator[bytes]:
     drafts: dict[tuple[int, bool], list[str]] = {}
     for number in range(fleet.workloads):
         admitted = fleet.admitted(number)
-        variant = (number % _DRAFTS, admitted)
+        variant = (fleet.draft(number), admitted)
         if variant not in drafts:
             drafts[variant] = _cut(_workload(*variant))
         yield _fill(drafts[variant], _values(fleet, number, queue=number % fleet.queues))
@@ -105,11 +113,10 @@ def _uid(kind: str, number: int) -> str:
 
 def _cut(draft: Document) -> list[str]:
     """Pad a draft to its size, and cut it into text and placeholders, in turn."""
-    annotations = draft["metadata"]
-    assert isinstance(annotations, dict)  # noqa: S101 - narrows what _workload built
-    room = WORKLOAD_BYTES - len(_fill(_MARK.split(json.dumps(draft)), _SAMPLE))
-    annotations["annotations"]["example.com/launched-with"] = ("--learning-rate=3e-4 " * 99)[:room]
-    return _MARK.split(json.dumps(draft, separators=(",", ":")))
+    cut = _MARK.split(json.dumps(draft, separators=(",", ":")))
+    room = WORKLOAD_BYTES - len(_fill(cut, _SAMPLE))
+    cut[0] = cut[0].replace(_PADDING, ("--learning-rate=3e-4 " * 99)[: room + len(_PADDING)])
+    return cut
 
 
 _SAMPLE = {
@@ -136,7 +143,7 @@ def _workload(draft: int, admitted: bool) -> Document:  # noqa: FBT001 - a draft
         "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": "Workload",
         "metadata": {
-            "annotations": {"example.com/cost-center": "research", "example.com/run": "<<name>>"},
+            "annotations": {"example.com/launched-with": _PADDING, "example.com/run": "<<name>>"},
             "creationTimestamp": "2026-01-05T08:<<minute>>Z",
             "finalizers": ["kueue.x-k8s.io/resource-in-use"],
             "generation": 1,
@@ -182,27 +189,18 @@ def _resources(cpus: int, *, gpus: int = 0) -> dict[str, str]:
 
 
 def _pod_set(name: str, count: int, resources: dict[str, str]) -> Document:
-    environment = {
-        "RUN_NAME": "<<name>>",
-        "NCCL_DEBUG": "WARN",
-        "OMP_NUM_THREADS": "8",
-        "CHECKPOINTS": "s3://training/<<namespace>>/<<name>>",
-    }
+    environment = {"RUN_NAME": "<<name>>", "NCCL_DEBUG": "WARN"}
     container = {
         "env": [{"name": key, "value": value} for key, value in environment.items()],
         "image": "registry.example.com/training/torch:2.9.1-cuda12.8",
-        "imagePullPolicy": "IfNotPresent",
         "name": name,
         "resources": {"limits": resources, "requests": resources},
-        "terminationMessagePath": "/dev/termination-log",
-        "terminationMessagePolicy": "File",
         "volumeMounts": [{"mountPath": "/dev/shm", "name": "shm"}],  # noqa: S108 - inside the pod
     }
     spec = {
         "containers": [container],
         "dnsPolicy": "ClusterFirst",
         "restartPolicy": "Never",
-        "schedulerName": "default-scheduler",
         "tolerations": [{"effect": "NoSchedule", "key": GPU, "operator": "Exists"}],
         "volumes": [{"emptyDir": {"medium": "Memory"}, "name": "shm"}],
     }

@@ -20,6 +20,7 @@ from scaler.core.trigger import TriggerRef
 from scaler.store import State
 
 LOOPBACK = "127.0.0.1"
+_PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,20 @@ class Scaler:
         """Ask for its largest resident size so far, in MiB."""
         self.pipe.send("rss")
         return float(self.pipe.recv())
+
+    async def opened(self, streams: int) -> None:
+        """Wait until so many push streams are open.
+
+        A stream's headers come with its first message, and a target at zero has none to get:
+        only the server can tell.
+        """
+        async with asyncio.timeout(_PATIENCE):
+            while self._streams() < streams:  # noqa: ASYNC110 - the event is in another process
+                await asyncio.sleep(0.05)
+
+    def _streams(self) -> int:
+        self.pipe.send("streams")
+        return int(self.pipe.recv())
 
 
 @contextmanager
@@ -124,6 +139,7 @@ async def _serve(fleet: Fleet, kubeconfig: Path, pipe: Connection) -> None:
     loop = asyncio.get_running_loop()
     await loop.run_in_executor(None, watch.decided.wait)
     pipe.send(watch.synced(grpc.port))
-    while await loop.run_in_executor(None, pipe.recv) == "rss":
-        pipe.send(peak_rss())
+    server = app._server  # noqa: SLF001 - same
+    while (asked := await loop.run_in_executor(None, pipe.recv)) != "stop":
+        pipe.send(peak_rss() if asked == "rss" or server is None else server.streams)
     await app.stop()
