@@ -161,3 +161,12 @@ spec:
 """
     with pytest.raises(BadBundle, match="signal"):
         load(write(tmp_path, trigger__yaml=foreign))
+
+
+@pytest.mark.parametrize("text", ['{"kind": "List", ', "kind: List\nitems: []\n", "[" * 100_000])
+def test_a_json_file_that_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
+    """It is named, and what is allowed."""
+    folder = write(tmp_path)
+    (folder / "objects" / "cohorts.json").write_text(text, encoding="utf-8")
+    with pytest.raises(BadBundle, match=r"objects/cohorts\.json: .* YAML or JSON is"):
+        load(folder)
