@@ -5,6 +5,7 @@ import select
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,6 +22,9 @@ from scaler.sim.requests import Request, parse
 from scaler.sim.scale import scale_of, write_scale
 from scaler.sim.watches import TOO_OLD, Watches, failure
 
+ASKED = 10_000
+"""Requests that are remembered."""
+
 
 class ApiServer:
     """Serve the objects; `faults` can be switched at any time."""
@@ -36,6 +40,8 @@ class ApiServer:
         self.objects = objects
         self.faults = faults or Faults()
         self.token = token
+        self.asked: deque[str] = deque(maxlen=ASKED)
+        """Method, path and query of the latest requests, oldest first."""
         self.lists = Lists(objects=objects)
         self.watches = Watches(objects=objects, faults=self.faults, bookmark_every=bookmark_every)
         self._server = _Server(self)
@@ -114,6 +120,7 @@ class _Conversation(BaseHTTPRequestHandler):
 
     def _answer(self, reply: Callable[[Request], None]) -> None:
         api = self.server.api
+        api.asked.append(f"{self.command} {self.path}")
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self._body: Any = json.loads(body) if body else None
         if api.faults.down:
@@ -178,7 +185,8 @@ class _Conversation(BaseHTTPRequestHandler):
             self._watch(request)
         else:
             time.sleep(api.faults.list_delay)
-            page = api.lists.page(request)
+            expires = "continue" in request.query and api.faults.expires(request.resource.plural)
+            page = None if expires else api.lists.page(request)
             if page is None:
                 self._send(HTTPStatus.GONE, failure(410, "Expired", "the continue token expired"))
             else:
@@ -193,7 +201,11 @@ class _Conversation(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        self._stream(watches.stream(request))
+        faults, plural = self.server.api.faults, request.resource.plural
+        if plural in faults.said:
+            self._chunk(faults.said.pop(plural))
+        if plural not in faults.hollow:
+            self._stream(watches.stream(request))
         if self.server.api.faults.down:
             self._hang_up()
         else:
@@ -205,9 +217,11 @@ class _Conversation(BaseHTTPRequestHandler):
                 if self._client_left():
                     return
                 continue
-            line = json.dumps(event).encode() + b"\n"
-            self.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
-            self.wfile.flush()
+            self._chunk(json.dumps(event).encode() + b"\n")
+
+    def _chunk(self, line: bytes) -> None:
+        self.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
+        self.wfile.flush()
 
     def _client_left(self) -> bool:
         ready, _, _ = select.select([self.connection], [], [], 0)

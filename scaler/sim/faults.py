@@ -28,3 +28,15 @@ class Faults:
     """Watches stay open and say nothing, not even bookmarks."""
     list_delay: float = 0.0
     """Wall seconds before a list is answered."""
+    hollow: set[str] = field(default_factory=set)
+    """Plurals whose watches are answered 200, and closed with nothing in them."""
+    said: dict[str, bytes] = field(default_factory=dict)
+    """By plural: a line that the next watch says at once, as it is, whatever it is."""
+    expired: dict[str, int] = field(default_factory=dict)
+    """By plural: how many pages beyond a list's first are still to be answered with 410."""
+
+    def expires(self, plural: str) -> bool:
+        """Say whether a further page is to be answered with 410, and count it."""
+        left = self.expired.get(plural, 0)
+        self.expired[plural] = max(0, left - 1)
+        return left > 0
