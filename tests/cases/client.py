@@ -184,6 +184,10 @@ class Client:
         found = json.loads(self.get("/decisions")[1])["decisions"]
         return next((one for one in found if one["name"] == name), {})
 
+    def decided_at(self) -> str:
+        """Give the instant that the decisions are of."""
+        return str(json.loads(self.get("/decisions")[1])["at"])
+
     def reason(self, name: str) -> str:
         """Give reason and sentence of a decision."""
         found = self.decision(name)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 from prometheus_client.parser import text_string_to_metric_families
 
 from scaler.app import App
+from scaler.core.quantity import format_instant
 from scaler.kube.retry import Pace
 from scaler.settings import Address, Settings
 from tests.cases.client import PATIENCE, Client, until
@@ -75,7 +76,7 @@ class Service(Client):
         return await self._app.start()
 
     def settle(self) -> None:
-        """Wait until every source that works has shown a sign of life at the time of now."""
+        """Wait until each source that works has shown a sign of life now, and all is decided."""
         until(self._settled, seen=self.ready)
 
     def _settled(self) -> bool:
@@ -83,7 +84,8 @@ class Service(Client):
         samples = [sample for family in families for sample in family.samples]
         ages = {s.labels["source"]: s.value for s in samples if s.name.endswith("_age_seconds")}
         works = [s.labels["source"] for s in samples if s.name.endswith("source_up") and s.value]
-        return all(ages.get(source, 0.0) == 0.0 for source in works)
+        alive = all(ages.get(source, 0.0) == 0.0 for source in works)
+        return alive and self.decided_at() == format_instant(self._world.now)
 
     def stop(self) -> None:
         """Stop it in order, as SIGTERM does."""
