@@ -5,6 +5,7 @@ own. They meet here and nowhere else.
 """
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,9 @@ from scaler.policyfile import PolicyState
 
 MAX_ASKED = 20_000
 """Triggers remembered because somebody asked; the longest unasked goes first."""
+
+STALE_SECONDS = 60.0
+"""A State this old is none any more: the observer publishes at every tick, a few seconds apart."""
 
 Listener: TypeAlias = Callable[["State", frozenset[TriggerRef]], None]
 """Called in the publisher's thread with the new State and the triggers whose Decision changed."""
@@ -36,12 +40,22 @@ class State:
 class Store:
     """Hold the newest State, the triggers asked for, and the listeners.
 
-    `_lock` guards `_asked` and `_listeners` and orders publications. `_state` is replaced whole
-    under it and read without it: a State never changes, and binding a name is atomic.
+    `_lock` guards `_asked` and `_listeners` and orders publications. `_state` and `_published` are
+    replaced whole under it and read without it: a State never changes, and binding a name is
+    atomic.
     """
 
-    def __init__(self, *, policy: PolicyState, at: Instant) -> None:
+    def __init__(
+        self,
+        *,
+        policy: PolicyState,
+        at: Instant,
+        elapsed: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin with nothing known; `elapsed` gives seconds that no change of the clock moves."""
         self._lock = threading.Lock()
+        self._elapsed = elapsed
+        self._published = elapsed()
         self._state = State(sequence=0, snapshot=Snapshot(at=at), policy=policy)
         self._asked: OrderedDict[TriggerRef, Instant] = OrderedDict()
         self._listeners: list[Listener] = []
@@ -49,6 +63,11 @@ class Store:
     def latest(self) -> State:
         """Give the newest State."""
         return self._state
+
+    @property
+    def stale(self) -> bool:
+        """Say whether nothing was published for so long that whoever decides must have stopped."""
+        return self._elapsed() - self._published > STALE_SECONDS
 
     def publish(
         self,
@@ -67,6 +86,7 @@ class Store:
                 decisions=decisions,
             )
             self._state = state
+            self._published = self._elapsed()
             listeners = tuple(self._listeners)
         for listener in listeners:
             listener(state, changed)

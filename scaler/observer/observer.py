@@ -15,6 +15,7 @@ from scaler.core.decision import Decision, Status
 from scaler.core.idle_starts import idle_starts
 from scaler.core.model import Instant, Name, ScaledObject
 from scaler.core.reasons import Reason
+from scaler.core.size import Size, size_of
 from scaler.core.snapshot import Part, Partition, Snapshot
 from scaler.core.trigger import TriggerRef
 from scaler.core.usage import IdleStart
@@ -85,16 +86,19 @@ class Observer:
         next_tick = next_poll = monotonic()
         while not self._stopping.is_set():
             changes = self._wait(until=min(next_tick, next_poll))
-            touched: set[Partition] = set()
             self._apply(changes)
-            if monotonic() >= next_poll:
+            poll, every = monotonic() >= next_poll, monotonic() >= next_tick
+            if poll:
                 next_poll = monotonic() + self._poll
-                touched |= self._poll_policy()
-            every = monotonic() >= next_tick
             if every:
                 next_tick = monotonic() + self._tick
-            if changes or touched or every:
-                self._turn(touched, every=every)
+            try:
+                touched = self._poll_policy() if poll else set()
+                if changes or touched or every:
+                    self._turn(touched, every=every)
+            except Exception:
+                # The next tick decides all anew; until one succeeds the store turns stale.
+                log.exception("turn failed")
 
     def _wait(self, *, until: float) -> list[Change]:
         """Take all changes that are there, waiting for the first."""
@@ -199,14 +203,12 @@ def differs(before: Decision | None, after: Decision) -> bool:
 def decide_safely(
     *, snapshot: Snapshot, ref: TriggerRef, state: PolicyState, now: Instant
 ) -> Decision:
-    """Decide; a defect of ours makes HOLD, as missing data does, and never an error to KEDA.
-
-    The target counts as running: the answer that changes nothing while anything may run.
-    """
+    """Decide; a defect of ours makes HOLD, as missing data does."""
     try:
         return decide(snapshot=snapshot, ref=ref, policy=state.policy, now=now)
     except Exception as error:
         log.exception("decision failed", namespace=ref.namespace, scaled_object=ref.name)
+        size = _size_safely(snapshot=snapshot, ref=ref, state=state, now=now)
         return Decision(
             namespace=ref.namespace,
             name=ref.name,
@@ -217,5 +219,22 @@ def decide_safely(
             reason=Reason.INTERNAL,
             detail=f"the decision failed: {type(error).__name__}; the log has the traceback",
             at=now,
-            running=True,
+            size=size.value,
+            running=size.running,
         )
+
+
+def _size_safely(*, snapshot: Snapshot, ref: TriggerRef, state: PolicyState, now: Instant) -> Size:
+    """Read the size apart from the decision that failed; where that fails too, something runs."""
+    try:
+        return size_of(
+            snapshot=snapshot,
+            scaled_object=snapshot.scaled_objects.get(ref.key),
+            policy=state.policy,
+            trigger=None,
+            now=now,
+            namespace=ref.namespace,
+        )
+    except Exception:
+        log.exception("size can't be read", namespace=ref.namespace, scaled_object=ref.name)
+        return Size(value=None, running=True, detail="")

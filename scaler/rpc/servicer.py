@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,13 @@ import structlog
 from scaler.core.decision import Answer, Decision, Status, Unavailable, answer
 from scaler.core.metadata import metric_name, parse
 from scaler.core.model import Instant
+from scaler.core.reasons import Reason
 from scaler.core.trigger import InvalidTrigger, TriggerRef
 from scaler.pb import externalscaler_pb2 as pb
 from scaler.pb import externalscaler_pb2_grpc as pb_grpc
 from scaler.rpc import answers
 from scaler.rpc.watches import Watches
-from scaler.store import MAX_ASKED, Store
+from scaler.store import MAX_ASKED, STALE_SECONDS, Store
 from scaler.telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -146,8 +148,12 @@ class Servicer(pb_grpc.ExternalScalerServicer):
                 pass
 
     def _current(self, ref: TriggerRef) -> Decision:
-        """Give the cached Decision; the first time a trigger is asked for it is decided here."""
-        return self._store.ask(ref, now=self._clock()) or self._decide(ref)
+        """Give the cached Decision; the first time a trigger is asked for it is decided here.
+
+        Where nobody decides any more the last Decision is no answer: what was idle may be busy.
+        """
+        decision = self._store.ask(ref, now=self._clock()) or self._decide(ref)
+        return _outdated(decision) if self._store.stale else decision
 
     def _answer(self, rpc: str, decision: Decision) -> Answer:
         """Give what KEDA gets, and count it."""
@@ -171,3 +177,14 @@ class Servicer(pb_grpc.ExternalScalerServicer):
     def _of_poll(self, ref: TriggerRef) -> Decision | None:
         at, decision = self._polled.get(ref, (0.0, None))
         return decision if abs(self._clock() - at) <= ONE_POLL_SECONDS else None
+
+
+def _outdated(decision: Decision) -> Decision:
+    return replace(
+        decision,
+        status=Status.HOLD,
+        active=None,
+        value=None,
+        reason=Reason.INTERNAL,
+        detail=f"nothing was decided for over {STALE_SECONDS:g} s; the log may say why",
+    )

@@ -23,6 +23,7 @@ from tests.builders import (
     make_local_queue,
     make_scaled_object,
     make_snapshot,
+    make_target,
     make_workload,
 )
 
@@ -101,11 +102,13 @@ class Running:
 
 
 @contextmanager
-def observing(*, tick_seconds: float = 3600.0) -> Iterator[Running]:
+def observing(
+    *, tick_seconds: float = 3600.0, script: PolicyScript | None = None
+) -> Iterator[Running]:
     """Run an observer with a policy of one pool; it ticks only when told to."""
     policy = PolicyState(policy=Policy(pools={"gpu": GPU}))
     store = Store(policy=policy, at=NOW)
-    inbox, script = Inbox(), PolicyScript()
+    inbox, script = Inbox(), script or PolicyScript()
     observer = Observer(
         inbox=inbox,
         store=store,
@@ -191,3 +194,37 @@ def test_a_decision_that_fails_is_a_hold() -> None:
     decision = decide_safely(snapshot=broken, ref=REF, state=PolicyState(policy=Policy()), now=NOW)
     assert (decision.status, decision.reason) == (Status.HOLD, Reason.INTERNAL)
     assert decision.running
+
+
+def test_a_decision_that_fails_at_zero_wakes_nothing() -> None:
+    """K01: `true` at zero would wake the target, so a defect of ours says nothing there either."""
+    asleep = make_snapshot(
+        scaled_objects=[make_scaled_object(metadata=METADATA)], targets=[make_target(replicas=0)]
+    )
+    object.__setattr__(asleep, "queues", None)
+    object.__setattr__(asleep, "cluster_queues", None)
+    ref = TriggerRef.of(namespace="ml", name="so", metadata=METADATA)
+    state = PolicyState(policy=Policy(pools={"gpu": GPU}))
+    decision = decide_safely(snapshot=asleep, ref=ref, state=state, now=NOW)
+    assert decision.reason is Reason.INTERNAL
+    assert (decision.size, decision.running) == (0, False)
+
+
+class PolicyThatFailsOnce(PolicyScript):
+    """A policy source whose first look goes wrong."""
+
+    def poll(self) -> PolicyState | None:
+        """Raise the first time."""
+        if not self.failed:
+            self.failed = True
+            raise OSError("gone")
+        return super().poll()
+
+    failed = False
+
+
+def test_a_turn_that_fails_does_not_end_the_observer() -> None:
+    """The only thread that decides has to outlive any one turn."""
+    with observing(script=PolicyThatFailsOnce()) as running:
+        running.sync()
+        running.decided(lambda state: state.decisions[REF].status is Status.OK)

@@ -68,6 +68,8 @@ class Peer:
 
     store: Store
     clock: Clock
+    elapsed: Clock
+    """What the store tells the age of its State by."""
     server: Server
     telemetry: Telemetry
     port: int
@@ -108,7 +110,8 @@ class Peer:
 async def serving() -> AsyncIterator[Peer]:
     """Run a server on a free port, with nothing decided yet."""
     clock = Clock()
-    store = Store(policy=PolicyState(policy=Policy()), at=NOW)
+    elapsed = Clock(now=0.0)
+    store = Store(policy=PolicyState(policy=Policy()), at=NOW, elapsed=elapsed)
     telemetry = Telemetry()
     decided: list[TriggerRef] = []
 
@@ -128,6 +131,7 @@ async def serving() -> AsyncIterator[Peer]:
         yield Peer(
             store=store,
             clock=clock,
+            elapsed=elapsed,
             server=server,
             telemetry=telemetry,
             port=port,

@@ -165,6 +165,27 @@ def test_is_active_of_a_poll_is_the_decision_of_its_metrics() -> None:
     run(test)
 
 
+@pytest.mark.parametrize("running", [True, False])
+def test_the_last_decision_is_no_answer_once_nobody_decides_any_more(*, running: bool) -> None:
+    """K01: an IDLE of an observer that hangs may be a busy workload by now."""
+
+    async def test(peer: Peer) -> None:
+        peer.publish(make_decision(peer.ref(), active=False, value=2, running=running))
+        peer.elapsed.now += 60
+        assert not await peer.active()
+        peer.elapsed.now += 1
+        code, _ = await code_of(peer.metrics)
+        if running:
+            assert await peer.active()
+            assert not (await peer.metrics()).metricValues
+        else:
+            assert code is grpc.StatusCode.UNAVAILABLE
+        peer.publish(make_decision(peer.ref(), active=False, value=2, running=running))
+        assert (await peer.metrics()).metricValues
+
+    run(test)
+
+
 def test_the_push_stream_sends_edges_only_and_never_false() -> None:
     """K03: a repeated true would reset the cooldown, a false deactivated old KEDA at once."""
 
