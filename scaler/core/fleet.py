@@ -1,9 +1,9 @@
 """A pool's nodes: what each still offers, and which can be counted on.
 
-Usable: Ready, schedulable, its devices there, no taint in the way, not deleting. Coming: Ready
-but without devices or behind a start-up taint while young, NotReady for less than notReadyGrace,
-and the nodes of the target's size that have no Node yet while the last resize is young. The rest
-is broken: it offers nothing and stays in the size.
+Usable: Ready, schedulable, its devices there, no taint in the way, not deleting. Coming: not yet
+Ready, without devices or behind a start-up taint while young, NotReady for less than
+notReadyGrace, and the nodes of the target's size that have no Node yet while the last resize is
+young. The rest is broken: it offers nothing and stays in the size.
 """
 
 from collections import Counter
@@ -15,7 +15,6 @@ from scaler.core.constraints import HOSTNAME, untolerated
 from scaler.core.model import Amounts, Instant, Node, ScaledObject, Taint, Toleration
 from scaler.core.packing import Space
 from scaler.core.policy import Pool
-from scaler.core.quantity import minus
 from scaler.core.snapshot import Snapshot
 
 _KUBERNETES = "node.kubernetes.io/"
@@ -76,7 +75,7 @@ def fleet_of(
     spaces = [
         _coming(one, pool, requests.get(one.name, ()), own_taints)
         if stage is Stage.COMING
-        else _usable(one, pool, requests.get(one.name, ()))
+        else _usable(one, pool, requests.get(one.name, ()), young=_young(one, pool, now))
         for one, stage in stages
         if stage is not None
     ]
@@ -130,11 +129,17 @@ def _stage(
     if node.deleting or node.unschedulable:
         return None
     if not node.ready:
-        return Stage.COMING if now - _turned(node) < pool.not_ready_grace else None
+        just = now - _turned(node) < pool.not_ready_grace
+        return Stage.COMING if just or _young(node, pool, now) else None
     foreign = untolerated(_taints(node), (*tolerations, *_tolerating(own_taints)))
     if _has_devices(node, pool) and not foreign:
         return Stage.USABLE
-    return Stage.COMING if now - node.created < pool.provisioning_timeout else None
+    return Stage.COMING if _young(node, pool, now) else None
+
+
+def _young(node: Node, pool: Pool, now: Instant) -> bool:
+    """Say whether what a node still lacks may only be on its way."""
+    return now - node.created < pool.provisioning_timeout
 
 
 def _turned(node: Node) -> Instant:
@@ -159,7 +164,7 @@ def _tolerating(taints: Iterable[Taint]) -> Iterable[Toleration]:
 
 
 def _settled(node: Node, pool: Pool, now: Instant) -> bool:
-    return node.ready and not node.deleting and now - node.created >= pool.provisioning_timeout
+    return node.ready and not node.deleting and not _young(node, pool, now)
 
 
 def _shared_taints(nodes: Iterable[Node], pool: Pool, now: Instant) -> tuple[Taint, ...]:
@@ -182,24 +187,36 @@ def _shared_labels(nodes: Sequence[Node], pool: Pool) -> Mapping[str, str]:
     return {key: value for key, value in shared if key != HOSTNAME}
 
 
-def _usable(node: Node, pool: Pool, requested: Amounts) -> Space:
+def _usable(node: Node, pool: Pool, requested: Amounts, *, young: bool) -> Space:
+    """Give what a node offers; while it is young, labels may come later than its devices."""
     return Space(
-        free=minus(node.allocatable, requested),
+        free=_left(node.allocatable, requested),
         labels=node.labels,
         taints=_taints(node),
         idle=_idle(pool, requested),
+        labelled=not young,
     )
 
 
 def _coming(node: Node, pool: Pool, requested: Amounts, own_taints: tuple[Taint, ...]) -> Space:
-    """Give what a node will offer; of its taints those will stay that are the pool's own."""
+    """Give what a node will offer; of its taints those will stay that are the pool's own.
+
+    It may lack labels yet: those of device discovery come with the devices.
+    """
     return Space(
-        free=minus(_completed(node.allocatable, pool.node), requested),
+        free=_left(_completed(node.allocatable, pool.node), requested),
         labels=node.labels,
         taints=tuple(one for one in _taints(node) if one in own_taints),
         stage=Stage.COMING,
         idle=_idle(pool, requested),
+        labelled=False,
     )
+
+
+def _left(there: Amounts, requested: Amounts) -> Amounts:
+    """Subtract, and keep a resource of which nothing is left: unnamed ones may have no limit."""
+    taken = dict(requested)
+    return tuple((name, max(0, amount - taken.get(name, 0))) for name, amount in there)
 
 
 def _idle(pool: Pool, requested: Amounts) -> bool:

@@ -36,7 +36,8 @@ class Space:
     """What a node still offers."""
 
     free: Amounts
-    """A resource that is not named here is not there, but for `pods`: without a limit."""
+    """A resource that is not named here is not there, but for `pods`: without a limit. One of
+    which nothing is left is named with 0."""
     labels: Mapping[str, str]
     taints: tuple[Taint, ...] = ()
     stage: Stage = Stage.USABLE
@@ -45,6 +46,8 @@ class Space:
     complete: bool = True
     """False before the Node exists: it may bear other labels too, and what `free` does not name
     is limited only where it is an extended resource."""
+    labelled: bool = True
+    """False while the Node is young: labels may still come."""
     count: int = 1
     """Equal nodes."""
 
@@ -248,7 +251,7 @@ def _asked_labels(pods: Iterable[Item]) -> Iterable[str]:
 
 def _sort_of(space: Space, keys: frozenset[str]) -> _Sort:
     labels = tuple(sorted((key, space.labels[key]) for key in keys if key in space.labels))
-    return _Sort(labels=labels, taints=space.taints, complete=space.complete)
+    return _Sort(labels=labels, taints=space.taints, complete=space.complete and space.labelled)
 
 
 def _bin(space: Space, sort: int, places: Mapping[str, int]) -> Bin:
