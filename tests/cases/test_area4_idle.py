@@ -4,11 +4,13 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from scaler.core.model import Kind
 from scaler.core.reasons import Reason
+from scaler.policyfile.watch import PolicyFile
 from tests.cases.cluster import hpa, nodes, scaled_object
 from tests.cases.frame import GPUS, NODES, WORKLOADS, Case, Run, idle, policy
 from tests.cases.objects import LONG_AGO, Object, admitted, every, pods, with_, workload
@@ -128,6 +130,20 @@ def test_c06_unknown_key_in_the_policy(explain: Run) -> None:
     ran = explain(Case(trigger=idle("a"), objects=world(), policy=bad))
     assert (ran.code, ran.out) == (2, "")
     assert "defaults.idle_time" in ran.err
+
+
+def test_c06_the_last_good_policy_stays(tmp_path: Path) -> None:
+    """While the file is bad the values of before are in force, and the problem is known."""
+    path = tmp_path / "policy.yaml"
+    path.write_text("defaults: {idleAfter: 2h}")
+    file = PolicyFile(path)
+    good = file.poll()
+    path.write_text('defaults: {idleAfter: 1h, idle_time: "5"}')
+    bad = file.poll()
+    assert good is not None
+    assert bad is not None
+    assert (bad.policy.defaults.idle_after, bad.policy) == (7200, good.policy)
+    assert [problem.path for problem in bad.problems] == ["defaults.idle_time"]
 
 
 def test_c06_values_in_force_are_shown(explain: Run) -> None:
