@@ -1,6 +1,7 @@
 """The real `serve` in a process of its own, which tells what it holds and what it cost."""
 
 import asyncio
+import gc
 import os
 import tempfile
 import threading
@@ -120,8 +121,10 @@ def _run(fleet: Fleet, kubeconfig: Path, pipe: Connection) -> None:
 
 async def _serve(fleet: Fleet, kubeconfig: Path, pipe: Connection) -> None:
     from scaler.app import App
+    from scaler.commands.serve import GC_THRESHOLDS
     from scaler.settings import Address, Settings
 
+    gc.set_threshold(*GC_THRESHOLDS)
     policy = kubeconfig.parent / "policy.yaml"
     policy.write_text("defaults: {idleAfter: 30m}\n", encoding="utf-8")
     app = App(

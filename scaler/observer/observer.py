@@ -27,6 +27,11 @@ from scaler.store import Store
 ASKED_FOR_SECONDS = 900.0
 """A trigger that no ScaledObject holds is decided for so long after KEDA last asked for it."""
 
+SLICE_SECONDS = 0.004
+PAUSE_SECONDS = 0.001
+"""A tick's decisions are made in slices with pauses between them: a change that comes meanwhile is
+decided before the rest, and RPCs get their turn."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -68,6 +73,8 @@ class Observer:
         self._idle_starts: tuple[IdleStart, ...] | None = None
         self._scaled_objects: Mapping[Name, ScaledObject] = {}
         self._own: frozenset[TriggerRef] = frozenset()
+        self._overdue: dict[TriggerRef, None] = {}
+        """What a tick has still to decide, in order."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="observer", daemon=True)
 
@@ -85,7 +92,8 @@ class Observer:
     def _run(self) -> None:
         next_tick = next_poll = monotonic()
         while not self._stopping.is_set():
-            changes = self._wait(until=min(next_tick, next_poll))
+            pause = monotonic() + PAUSE_SECONDS if self._overdue else next_tick
+            changes = self._wait(until=min(pause, next_tick, next_poll))
             self._apply(changes)
             poll, every = monotonic() >= next_poll, monotonic() >= next_tick
             if poll:
@@ -94,10 +102,11 @@ class Observer:
                 next_tick = monotonic() + self._tick
             try:
                 touched = self._poll_policy() if poll else set()
-                if changes or touched or every:
+                if changes or touched or every or self._overdue:
                     self._turn(touched, every=every)
             except Exception:
                 # The next tick decides all anew; until one succeeds the store turns stale.
+                self._overdue.clear()
                 log.exception("turn failed")
 
     def _wait(self, *, until: float) -> list[Change]:
@@ -140,8 +149,11 @@ class Observer:
         refs = self._refs(snapshot, now)
         for gone in self._decisions.keys() - refs:
             self._forget(gone)
-        due = refs if every else self._affected(touched) | (refs - self._decisions.keys())
-        changed = {ref for ref in due & refs if self._decide(snapshot, ref, now)}
+        if every:
+            self._overdue |= dict.fromkeys(refs)
+        due = self._affected(touched) & refs | (refs - self._decisions.keys())
+        changed = {ref for ref in due if self._decide(snapshot, ref, now)}
+        changed |= self._catch_up(snapshot, now)
         self._store.publish(
             snapshot=snapshot,
             policy=self._policy,
@@ -166,6 +178,7 @@ class Observer:
 
     def _decide(self, snapshot: Snapshot, ref: TriggerRef, now: Instant) -> bool:
         """Decide one trigger anew; say whether what KEDA gets, or why, has changed."""
+        self._overdue.pop(ref, None)
         before = self._decisions.get(ref)
         decision = decide_safely(snapshot=snapshot, ref=ref, state=self._policy, now=now)
         for part in (before.read if before else frozenset()) - decision.read:
@@ -175,7 +188,18 @@ class Observer:
         self._decisions[ref] = decision
         return differs(before, decision)
 
+    def _catch_up(self, snapshot: Snapshot, now: Instant) -> set[TriggerRef]:
+        """Decide one slice of what the tick left; give the triggers whose Decision is news."""
+        until = monotonic() + SLICE_SECONDS
+        changed: set[TriggerRef] = set()
+        while self._overdue and monotonic() < until:
+            ref = next(iter(self._overdue))
+            if self._decide(snapshot, ref, now):
+                changed.add(ref)
+        return changed
+
     def _forget(self, ref: TriggerRef) -> None:
+        self._overdue.pop(ref, None)
         decision = self._decisions.pop(ref)
         for part in decision.read:
             self._readers[part].discard(ref)

@@ -32,6 +32,10 @@ OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.keepalive_timeout_ms", 20_000),
     # Streams and polls of all ScaledObjects share KEDA's one connection.
     ("grpc.max_concurrent_streams", 100_000),
+    # KEDA opens all its streams at once after a restart. Beyond 1,000 calls that wait to be taken
+    # gRPC would cancel some at random, and to KEDA that is an error.
+    ("grpc.server.max_pending_requests", 100_000),
+    ("grpc.server.max_pending_requests_hard_limit", 100_000),
     # A reference and its metadata are small; nothing larger may be held in memory.
     ("grpc.max_receive_message_length", 64 << 10),
     ("grpc.max_metadata_size", 32 << 10),

@@ -274,6 +274,20 @@ def test_two_hundred_streams_starve_no_poll_and_leave_nothing_behind() -> None:
     run(test)
 
 
+def test_all_streams_may_open_in_one_moment() -> None:
+    """KEDA opens them so after a restart; gRPC's own bound would cancel some of them at random."""
+
+    async def test(peer: Peer) -> None:
+        calls = [peer.stub.StreamIsActive(peer.request()) for _ in range(2_000)]
+        await until(lambda: peer.server.streams == len(calls) or any(c.done() for c in calls))
+        assert [call for call in calls if call.done()] == []
+        for call in calls:
+            call.cancel()
+        await until(lambda: peer.server.streams == 0)
+
+    run(test)
+
+
 def test_health_serves_until_the_end() -> None:
     """The standard health service is what liveness asks."""
 
