@@ -10,6 +10,7 @@ from scaler.core.trigger import TriggerRef
 from scaler.core.usage import QueryAnswer, QueryKey, Usage, UsageKey
 from scaler.kube.forms import Record
 from scaler.observer.changes import Inbox
+from scaler.policyfile import PolicyState
 from scaler.store import State
 from scaler.telemetry import Telemetry
 
@@ -47,14 +48,21 @@ class CountingInbox(Inbox):
 
 
 class ChangeLog:
-    """Log and count each changed Decision; listens to the store, in the observer's thread."""
+    """Log and count changed Decisions and refused policies; listens to the store.
+
+    Called in the observer's thread alone.
+    """
 
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
         self._would: set[TriggerRef] = set()
+        self._policy: PolicyState | None = None
 
     def __call__(self, state: State, changed: frozenset[TriggerRef]) -> None:
         """Look at one publication."""
+        if state.policy is not self._policy:
+            self._policy = state.policy
+            self._telemetry.policy_refused.inc(1 if state.policy.problems else 0)
         self._would &= state.decisions.keys()
         for ref in changed:
             self._one(ref, state.decisions[ref])

@@ -1,0 +1,24 @@
+"""What is counted as it passes by."""
+
+from scaler.core.policy import Policy
+from scaler.core.snapshot import Snapshot
+from scaler.core.trigger import Problem
+from scaler.observer.counting import ChangeLog
+from scaler.policyfile import PolicyState
+from scaler.store import Store
+from scaler.telemetry import Telemetry
+from tests.builders import NOW
+
+GOOD = PolicyState(policy=Policy())
+BAD = PolicyState(policy=Policy(), problems=(Problem(path="x", value="1", allowed="nothing"),))
+OTHER = PolicyState(policy=Policy(), problems=(Problem(path="y", value="2", allowed="nothing"),))
+
+
+def test_each_refused_policy_is_counted_once_however_often_it_is_published() -> None:
+    """A10: five publications, two of them with a new bad content."""
+    telemetry = Telemetry()
+    store = Store(policy=GOOD, at=NOW)
+    store.listen(ChangeLog(telemetry))
+    for policy in (GOOD, BAD, BAD, OTHER, GOOD):
+        store.publish(snapshot=Snapshot(at=NOW), policy=policy, decisions={}, changed=frozenset())
+    assert telemetry.registry.get_sample_value("kueue_gpu_scaler_policy_refused_total") == 2.0
