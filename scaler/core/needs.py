@@ -115,7 +115,7 @@ class _PodsOf:
             if grant is not None:
                 count = grant[index].count
                 chosen = assigned_flavor(grant[index].flavors, self._selection.resource)
-                if chosen is not None:
+                if chosen in flavors:
                     flavors = (chosen, *(one for one in flavors if one != chosen))
             if count > 0 and self._selection.flavor in (None, *flavors[:1]):
                 yield PodNeed(

@@ -7,6 +7,7 @@ from scaler.core.cohorts import Slot
 from scaler.core.lineup import Lineup, is_remote, replaced_counts
 from scaler.core.model import Amounts, Assignment, Instant, Kind, Pod, PodSet, Workload
 from scaler.core.reasons import WorkloadClass
+from scaler.core.shape import is_extended
 from scaler.core.snapshot import Snapshot
 
 _COUNTED = (WorkloadClass.RUNNING, WorkloadClass.UNPLACED)
@@ -111,8 +112,12 @@ def on_flavor(workload: Workload, resource: str, flavor: str | None) -> bool:
 
 
 def assigned_flavor(flavors: tuple[tuple[str, str], ...], resource: str) -> str | None:
-    """Give the flavor that tells the nodes: the resource's, else the first assigned one."""
-    return dict(flavors).get(resource) or next((flavor for _, flavor in flavors), None)
+    """Give the flavor that tells the nodes: the resource's, else another device's, else the first.
+
+    Kueue may count devices under other names (resources.transformations).
+    """
+    found = min(flavors, key=lambda one: (one[0] != resource, not is_extended(one[0])), default=None)
+    return None if found is None else found[1]
 
 
 def usage(workloads: Sequence[Workload]) -> Iterator[tuple[Slot, int]]:

@@ -233,7 +233,7 @@ def _choose(
     stream: Stream, ledger: Ledger, *, least: bool
 ) -> tuple[Choice, dict[Slot, int]] | None:
     """Choose each podset's flavors and sum up what they take; None where one finds none."""
-    if stream.batch.workload_class in _NEVER:
+    if stream.batch.workload_class in _NEVER or _is_kueue_s_secret(stream):
         return None
     taken: dict[Slot, int] = {}
     choice: list[tuple[tuple[str, str], ...]] = []
@@ -250,6 +250,15 @@ def _choose(
                 flavors.append((resource, flavor))
         choice.append(tuple(flavors))
     return tuple(choice), taken
+
+
+def _is_kueue_s_secret(stream: Stream) -> bool:
+    """Say whether nobody but Kueue knows if quota is free: then its word is waited for.
+
+    Class B has its word; what waits or was not looked at has not.
+    """
+    has_word = stream.batch.workload_class is WorkloadClass.TOPOLOGY
+    return not has_word and any(ask.transformed for ask in stream.asks)
 
 
 def _flavor(

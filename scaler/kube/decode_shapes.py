@@ -143,6 +143,7 @@ def _topology_request(raw: bytes) -> TopologyRequest | None:
         preferred=wire.preferred,
         slice_level=wire.pod_set_slice_required_topology,
         slice_size=wire.pod_set_slice_size,
+        unconstrained=wire.unconstrained is True,
     )
     return None if request == TopologyRequest() else request
 

@@ -169,5 +169,6 @@ class WireTopology(Wire):
 
     required: str | None = None
     preferred: str | None = None
+    unconstrained: bool | None = None
     pod_set_slice_required_topology: str | None = None
     pod_set_slice_size: Count | None = None

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 
+from scaler.core.model import TopologyRequest
 from scaler.core.reasons import WorkloadClass
 from tests.kube.decoding import a_workload
 from tests.kube.documents import FULL_WORKLOAD, GPU, Document, workload
@@ -127,6 +128,16 @@ def test_only_some_evictions_send_a_workload_to_the_end_of_the_queue() -> None:
     assert a_workload(document).queued_at == a_workload(document).created + 3600.0
     condition["reason"] = "Preempted"
     assert a_workload(document).queued_at == a_workload(document).created
+
+
+def test_an_unconstrained_topology_request_is_one() -> None:
+    """It names no level, and asks for flavors with a topology all the same."""
+    document = workload(gpus=1)
+    pod_set = document["spec"]["podSets"][0]
+    pod_set["topologyRequest"] = {"unconstrained": True}
+    assert a_workload(document).pod_sets[0].topology == TopologyRequest(unconstrained=True)
+    pod_set["topologyRequest"] = {"unconstrained": False}
+    assert a_workload(document).pod_sets[0].topology is None
 
 
 def test_dra_claims_alone_are_marked() -> None:

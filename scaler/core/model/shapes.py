@@ -56,6 +56,8 @@ class TopologyRequest:
     preferred: str | None = None
     slice_level: str | None = None
     slice_size: int | None = None
+    unconstrained: bool = False
+    """Anywhere, but on flavors with a topology alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
