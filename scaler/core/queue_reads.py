@@ -5,12 +5,15 @@ from collections.abc import Iterable, Iterator
 from scaler.core.claims import claim_of
 from scaler.core.cohorts import trees
 from scaler.core.model import Kind, Name, ScaledObject, Workload
+from scaler.core.quota import COUNTED
 from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import EMPTY_QUEUE, Part, Partition, Snapshot
 from scaler.core.trigger import QueueTrigger, Scope, Unit
 
 _OF_THE_SIZE = (Kind.SCALED_OBJECTS, Kind.HPAS, Kind.DEPLOYMENTS, Kind.STATEFUL_SETS)
 """Kinds that tell the target's size: without them it may be unknown, which is judged itself."""
+
+_MAY_COUNT = COUNTED | {WorkloadClass.RUNNING}
 
 
 def needed_kinds(snapshot: Snapshot, trigger: QueueTrigger) -> frozenset[Kind]:
@@ -27,9 +30,7 @@ def needed_kinds(snapshot: Snapshot, trigger: QueueTrigger) -> frozenset[Kind]:
         Kind.RESOURCE_FLAVORS: nodes
         and trigger.pool is not None
         and any(one.groups for one in queues),
-        Kind.ADMISSION_CHECKS: any(
-            one.admitted and one.checks for one in _workloads(snapshot, trigger.cluster_queues)
-        ),
+        Kind.ADMISSION_CHECKS: any(_checked(snapshot, name) for name in trigger.cluster_queues),
         Kind.NODES: nodes,
         Kind.PODS: pods,
     }
@@ -90,6 +91,21 @@ def _pod_namespaces(snapshot: Snapshot, cluster_queues: Iterable[str]) -> Iterat
         if link.cluster_queue in names:
             yield link.namespace
     yield from {one.namespace for one in _workloads(snapshot, names)}
+
+
+def _checked(snapshot: Snapshot, cluster_queue: str) -> bool:
+    """Say whether it matters who answers the checks of a Workload: MultiKueue needs no nodes."""
+    partition = snapshot.queues.get(cluster_queue, EMPTY_QUEUE)
+    return snapshot.memo.recall(
+        ("checked", cluster_queue),
+        (partition,),
+        lambda: any(
+            bool(one.checks)
+            for group, members in partition.groups.items()
+            if group.standing in _MAY_COUNT
+            for one in members
+        ),
+    )
 
 
 def _workloads(snapshot: Snapshot, cluster_queues: Iterable[str]) -> Iterator[Workload]:

@@ -105,10 +105,16 @@ def test_who_may_own_the_pool_is_read() -> None:
     assert _namespaces(snapshot, Part.TARGETS, every_queue=True) == {"ml", "far", "farther"}
 
 
-def test_checks_are_read_where_an_admitted_workload_has_some() -> None:
-    """Who answers a check matters only once a Workload was admitted through it."""
+def test_checks_are_read_where_a_workload_that_may_count_has_some() -> None:
+    """Who answers a check matters once it may count: MultiKueue's need no nodes here.
+
+    Kueue names a Workload's checks before it has quota. While they are pending it counts for
+    nothing, whoever answers.
+    """
     checked = (("multi", "Ready"),)
-    waiting = make_workload(pod_sets=(make_pod_set(),), reserved=True, checks=checked)
+    checking = make_workload(pod_sets=(make_pod_set(),), reserved=True, checks=checked)
+    waiting = make_workload(name="w", checks=checked)
     admitted = make_workload(name="m", admitted=True, checks=checked)
-    assert Kind.ADMISSION_CHECKS not in needed_kinds(make_snapshot(workloads=[waiting]), TOTAL)
+    assert Kind.ADMISSION_CHECKS not in needed_kinds(make_snapshot(workloads=[checking]), TOTAL)
+    assert Kind.ADMISSION_CHECKS in needed_kinds(make_snapshot(workloads=[waiting]), TOTAL)
     assert Kind.ADMISSION_CHECKS in needed_kinds(make_snapshot(workloads=[admitted]), TOTAL)
