@@ -116,7 +116,9 @@ def assigned_flavor(flavors: tuple[tuple[str, str], ...], resource: str) -> str 
 
     Kueue may count devices under other names (resources.transformations).
     """
-    found = min(flavors, key=lambda one: (one[0] != resource, not is_extended(one[0])), default=None)
+    found = min(
+        flavors, key=lambda one: (one[0] != resource, not is_extended(one[0])), default=None
+    )
     return None if found is None else found[1]
 
 
