@@ -6,7 +6,7 @@ is an extended resource that the pod requests counts as tolerated, because the a
 ExtendedResourceToleration adds that toleration to the pod, not to the Workload's template.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from scaler.core.model import NodeRequirement, PodShape, Taint, Toleration
 
@@ -15,18 +15,27 @@ HOSTNAME = "kubernetes.io/hostname"
 
 
 def admits(
-    shape: PodShape, labels: Mapping[str, str], taints: Sequence[Taint], *, complete: bool = True
+    shape: PodShape,
+    labels: Mapping[str, str],
+    taints: Sequence[Taint],
+    *,
+    complete: bool = True,
+    absent: Container[str] = (),
 ) -> bool:
-    """Say whether a node with these labels and taints may take the pod."""
+    """Say whether a node with these labels and taints may take the pod.
+
+    `absent` are keys that it won't bear, where its labels are not complete.
+    """
+
+    def is_met(one: NodeRequirement) -> bool:
+        return meets(one, labels, complete=complete or one.key in absent)
+
     return (
-        all(_has(labels, key, value, complete=complete) for key, value in shape.node_selector)
-        and (
-            not shape.affinity
-            or any(
-                all(meets(one, labels, complete=complete) for one in term)
-                for term in shape.affinity
-            )
+        all(
+            _has(labels, key, value, complete=complete or key in absent)
+            for key, value in shape.node_selector
         )
+        and (not shape.affinity or any(all(is_met(one) for one in term) for term in shape.affinity))
         and not (taints and untolerated(taints, tolerations_of(shape)))
     )
 

@@ -43,6 +43,10 @@ class Fleet:
     """Labels that a new node will bear, as far as that can be known."""
     taints: tuple[Taint, ...]
     """Taints that a new node will bear, as far as that can be known."""
+    may_bear: frozenset[str] | None
+    """Keys of labels that a new node may bear; None = not known."""
+    offered: Amounts | None
+    """The most that nodes turned out to offer which came while pods waited; None = too few came."""
     newest_ready: Instant | None
     """When the last of the usable nodes turned Ready."""
 
@@ -54,12 +58,14 @@ def fleet_of(
     tolerations: Sequence[Toleration] = (),
     size: int | None,
     resized_at: Instant | None,
+    since: Instant | None = None,
     now: Instant,
 ) -> Fleet:
     """Judge the nodes that match the pool's selector.
 
     `tolerations` are those of the pool's flavors and of the pods that need a place. `size` is the
     target's (None: nodes without a Node are not counted), `resized_at` the last change of it.
+    `since` is when the oldest of the needs began.
     """
     nodes = [one for _, one in sorted(snapshot.nodes.items()) if belongs(one, pool)]
     own_taints = _shared_taints(nodes, pool, now)
@@ -68,6 +74,7 @@ def fleet_of(
         for one in nodes
     ]
     labels = _shared_labels(nodes, pool)
+    may_bear = _label_keys(nodes, pool, now)
     staying = sum(not one.deleting for one in nodes)
     young = resized_at is not None and now - resized_at < pool.provisioning_timeout
     unborn = max(0, size - staying) if size is not None and young else 0
@@ -80,7 +87,9 @@ def fleet_of(
         if stage is not None
     ]
     if unborn:
-        spaces.append(_unborn(pool, labels=labels, taints=own_taints, count=unborn))
+        spaces.append(
+            _unborn(pool, labels=labels, may_bear=may_bear, taints=own_taints, count=unborn)
+        )
     count = Counter(stage for _, stage in stages)
     return Fleet(
         spaces=tuple(spaces),
@@ -91,6 +100,8 @@ def fleet_of(
         staying=staying,
         labels=labels,
         taints=own_taints,
+        may_bear=may_bear,
+        offered=_offered([one for one in nodes if _came(one, pool, since, now)], pool, requests),
         newest_ready=max(
             (_turned(one) for one, stage in stages if stage is Stage.USABLE), default=None
         ),
@@ -187,6 +198,41 @@ def _shared_labels(nodes: Sequence[Node], pool: Pool) -> Mapping[str, str]:
     return {key: value for key, value in shared if key != HOSTNAME}
 
 
+def _label_keys(nodes: Iterable[Node], pool: Pool, now: Instant) -> frozenset[str] | None:
+    """Give the keys that any settled node bears: a key that none has a new one won't have.
+
+    Else a flavor's label that the pool's nodes lack would buy one more for ever.
+    """
+    settled = [frozenset(one.labels) for one in nodes if _settled(one, pool, now)]
+    return None if len(settled) < _SEVERAL else frozenset.union(*settled)
+
+
+def _came(node: Node, pool: Pool, since: Instant | None, now: Instant) -> bool:
+    """Say whether the node came for pods that wait since then, and shows what it has."""
+    if since is None or node.created < since:
+        return False
+    shows = _has_devices(node, pool) or not _young(node, pool, now)
+    return shows and node.ready and not node.deleting and not node.unschedulable
+
+
+def _offered(came: Sequence[Node], pool: Pool, requests: Mapping[str, Amounts]) -> Amounts | None:
+    """Give the most that these nodes offer, by resource: of idle ones what is free, else all.
+
+    The policy says what a node should offer. Where several came and offer less (DaemonSets, a
+    smaller type, no driver), one more would be as little use.
+    """
+    taken = [(one.allocatable, requests.get(one.name, ())) for one in came]
+    shown = [_left(there, asked) for there, asked in taken if _idle(pool, asked)]
+    if len(shown) < _SEVERAL:
+        shown = [there for there, _ in taken]
+    if len(shown) < _SEVERAL:
+        return None
+    most: Counter[str] = Counter()
+    for one in shown:
+        most |= Counter(dict(one))
+    return tuple(sorted(most.items()))
+
+
 def _usable(node: Node, pool: Pool, requested: Amounts, *, young: bool) -> Space:
     """Give what a node offers; while it is young, labels may come later than its devices."""
     return Space(
@@ -231,7 +277,12 @@ def _completed(allocatable: Amounts, node: Amounts) -> Amounts:
 
 
 def _unborn(
-    pool: Pool, *, labels: Mapping[str, str], taints: tuple[Taint, ...], count: int
+    pool: Pool,
+    *,
+    labels: Mapping[str, str],
+    may_bear: frozenset[str] | None,
+    taints: tuple[Taint, ...],
+    count: int,
 ) -> Space:
     return Space(
         free=pool.node,
@@ -239,5 +290,6 @@ def _unborn(
         taints=taints,
         stage=Stage.COMING,
         complete=False,
+        may_bear=may_bear,
         count=count,
     )

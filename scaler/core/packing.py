@@ -8,7 +8,7 @@ fewest for GPU-only pods of which each size divides the next and the node.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -48,6 +48,8 @@ class Space:
     is limited only where it is an extended resource."""
     labelled: bool = True
     """False while the Node is young: labels may still come."""
+    may_bear: Container[str] | None = None
+    """Keys of labels that may come; None = any."""
     count: int = 1
     """Equal nodes."""
 
@@ -79,13 +81,14 @@ def pack(
     node: Amounts,
     max_new: int,
     labels: Mapping[str, str] | None = None,
+    may_bear: Container[str] | None = None,
     taints: tuple[Taint, ...] = (),
 ) -> Packed:
     """Place pods onto nodes, then onto at most `max_new` new ones.
 
-    Each new one offers `node` and bears `labels` and `taints`; it may bear other labels too. A
-    native resource (cpu, memory) that `node` does not name is not limited, an extended one is
-    not there.
+    Each new one offers `node` and bears `labels` and `taints`; it may bear other labels too, of
+    the keys in `may_bear` (None = of any). A native resource (cpu, memory) that `node` does not
+    name is not limited, an extended one is not there.
     """
     fresh = Space(
         free=node,
@@ -93,6 +96,7 @@ def pack(
         taints=taints,
         stage=Stage.NEW,
         complete=False,
+        may_bear=may_bear,
         count=max(0, max_new),
     )
     packing = _Packing.of(pods=pods, nodes=nodes, fresh=fresh)
@@ -107,6 +111,7 @@ class _Sort(NamedTuple):
     labels: tuple[tuple[str, str], ...]
     taints: tuple[Taint, ...]
     complete: bool
+    absent: tuple[str, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -155,7 +160,13 @@ class _Packing:
     def add(self, item: Item) -> None:
         """Place the pods of one shape, as many as there is room for."""
         allowed = [
-            admits(item.shape, dict(sort.labels), sort.taints, complete=sort.complete)
+            admits(
+                item.shape,
+                dict(sort.labels),
+                sort.taints,
+                complete=sort.complete,
+                absent=sort.absent,
+            )
             for sort in self.sorts
         ]
         if item.level is None:
@@ -213,7 +224,8 @@ class _Packing:
             sets -= here // together
         whole = min(sets, self._openable(ask) // together) if fresh is not None else 0
         self._open(ask, whole * together, allowed, pods=1)
-        self._report((sets - whole) * together, fits_new=self._fits_new(ask, allowed))
+        fits_new = fresh is not None and self._fits_new(ask, allowed)
+        self._report((sets - whole) * together, fits_new=fits_new)
 
     def _fill(self, ask: Ask, units: int, allowed: Sequence[bool], *, pods: int) -> int:
         placed = self.bins.fill(ask, units, allowed)
@@ -251,7 +263,13 @@ def _asked_labels(pods: Iterable[Item]) -> Iterable[str]:
 
 def _sort_of(space: Space, keys: frozenset[str]) -> _Sort:
     labels = tuple(sorted((key, space.labels[key]) for key in keys if key in space.labels))
-    return _Sort(labels=labels, taints=space.taints, complete=space.complete and space.labelled)
+    bear = space.may_bear
+    return _Sort(
+        labels=labels,
+        taints=space.taints,
+        complete=space.complete and space.labelled,
+        absent=() if bear is None else tuple(sorted(key for key in keys if key not in bear)),
+    )
 
 
 def _bin(space: Space, sort: int, places: Mapping[str, int]) -> Bin:
@@ -269,4 +287,5 @@ def _native(resource: str) -> bool:
 
 
 def _domain(sort: _Sort, level: str) -> str | None:
-    return dict(sort.labels).get(level, None if sort.complete else "")
+    known = sort.complete or level in sort.absent
+    return dict(sort.labels).get(level, None if known else "")

@@ -95,6 +95,7 @@ def nodes_of(question: QueueQuestion, *, pool: Pool, found: Demand, size: int | 
             snapshot=question.snapshot,
             pool=pool,
             tolerations=tolerations_in(one.pods for one in shares),
+            since=_since(shares),
             now=question.now,
         )
     packed = room.pack(items_of((one.counted for one in shares), question.snapshot.flavors))
@@ -141,7 +142,7 @@ def _rooms(
 ) -> tuple[Room, ...]:
     """Give every pool of the policy that may compete for the needs, in the policy's order."""
     named = question.trigger.pool is not None
-    tolerations = tolerations_in(one.pods for one in groups)
+    tolerations, since = tolerations_in(one.pods for one in groups), _since(groups)
     rooms = []
     for one in question.policy.pools.values() if named else (pool,):
         own = size is not None and one.name == pool.name
@@ -155,10 +156,16 @@ def _rooms(
                 tolerations=tolerations,
                 size=size if own and size is not None else _size(question, one, owner),
                 resized_at=resized_at(snapshot=question.snapshot, scaled_object=owner),
+                since=since,
                 now=question.now,
             )
         )
     return tuple(rooms)
+
+
+def _since(shares: Iterable[Share]) -> Instant | None:
+    """Give when the oldest of the needs began."""
+    return min((need.since for share in shares for need in share.needs), default=None)
 
 
 def _size(question: QueueQuestion, pool: Pool, owner: ScaledObject | None) -> int:

@@ -9,7 +9,7 @@ from scaler.core.constraints import admits, agree, tolerations_of
 from scaler.core.fleet import Fleet, fleet_of
 from scaler.core.model import Amounts, Instant, PodShape, ResourceFlavor, Toleration
 from scaler.core.need import PodNeed
-from scaler.core.packing import Item, Packed, Space, pack
+from scaler.core.packing import PODS, Item, Packed, Space, pack
 from scaler.core.policy import Pool
 from scaler.core.snapshot import Snapshot
 
@@ -29,15 +29,30 @@ class Room:
 
     def pack(self, items: Sequence[Item]) -> Packed:
         """Pack onto the pool's nodes, then onto new ones."""
-        node = self.pool.node if self.pool.node_selector else _open_ended(self.pool.node, items)
+        node = self._new_node(items)
         return pack(
             items,
             [one if one.complete else replace(one, free=node) for one in self.spaces],
             node=node,
             max_new=self.max_new,
             labels=self.fleet.labels,
+            may_bear=self.fleet.may_bear,
             taints=self.fleet.taints,
         )
+
+    def _new_node(self, items: Sequence[Item]) -> Amounts:
+        """Give what a new node will offer: what the policy says, but no more than those that came.
+
+        A pool that names only its devices' number limits nothing else.
+        """
+        open_ended = not self.pool.node_selector
+        asked = {name for item in items for name, _ in item.shape.requests}
+        node = {name: UNLIMITED for name in asked if open_ended or "/" not in name}
+        node |= dict(self.pool.node)
+        if self.fleet.offered is not None:
+            shown = {PODS: UNLIMITED, **dict(self.fleet.offered)}
+            node = {name: min(amount, shown.get(name, 0)) for name, amount in node.items()}
+        return tuple(sorted(node.items()))
 
     def takes(self, shape: PodShape) -> bool:
         """Say whether the pod may go to the pool's nodes, whatever their size and taints."""
@@ -61,22 +76,32 @@ def total_room(
     tolerations: Iterable[Toleration],
     size: int,
     resized_at: Instant | None,
+    since: Instant | None = None,
     now: Instant,
 ) -> Room:
-    """Take all nodes into account, those that are coming too; growth counts from the size."""
+    """Take all nodes into account, those that are coming too; growth counts from the size.
+
+    `since` is when the oldest of the needs began.
+    """
     fleet = fleet_of(
         snapshot=snapshot,
         pool=pool,
         tolerations=(*tolerations, *_own_tolerations(pool, snapshot.flavors.values())),
         size=size,
         resized_at=resized_at,
+        since=since,
         now=now,
     )
     return Room(pool=pool, fleet=fleet, spaces=fleet.spaces, max_new=max(0, pool.max_nodes - size))
 
 
 def pending_room(
-    *, snapshot: Snapshot, pool: Pool, tolerations: Iterable[Toleration], now: Instant
+    *,
+    snapshot: Snapshot,
+    pool: Pool,
+    tolerations: Iterable[Toleration],
+    since: Instant | None = None,
+    now: Instant,
 ) -> Room:
     """Take only usable nodes into account, so that what is coming still counts as needed."""
     fleet = fleet_of(
@@ -85,6 +110,7 @@ def pending_room(
         tolerations=(*tolerations, *_own_tolerations(pool, snapshot.flavors.values())),
         size=None,
         resized_at=None,
+        since=since,
         now=now,
     )
     return Room(
@@ -163,9 +189,3 @@ def _own_tolerations(pool: Pool, flavors: Iterable[ResourceFlavor]) -> Iterable[
     yield from (
         Toleration(key=resource, operator="Exists") for resource, _ in pool.node if "/" in resource
     )
-
-
-def _open_ended(node: Amounts, items: Iterable[Item]) -> Amounts:
-    """Let a pool that names only its devices' number limit nothing else."""
-    asked = {name: UNLIMITED for item in items for name, _ in item.shape.requests}
-    return tuple(sorted((asked | dict(node)).items()))
