@@ -1,13 +1,16 @@
 """The HTTP status port."""
 
+import socket
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TypeAlias
 
 import msgspec
+import structlog
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
@@ -20,9 +23,18 @@ from scaler.store import State, Store
 from scaler.view import Shown, shown
 
 JSON = "application/json; charset=utf-8"
+TEXT = "text/plain; charset=utf-8"
 
 STOP_POLL_SECONDS = 0.05
 """How long a stop may wait for the accepting thread to notice."""
+
+MAX_CONNECTIONS = 200
+"""Each has a thread, so that memory is bounded; a further one ends the oldest."""
+
+IDLE_SECONDS = 30.0
+"""Without a byte a connection is closed after so long."""
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +48,9 @@ class Page:
 
 Route: TypeAlias = Callable[[str], Page]
 """From the request's Accept header to the answer."""
+
+_Socket: TypeAlias = "socket.socket | tuple[bytes, socket.socket]"
+"""What socketserver calls a request."""
 
 
 class Decisions(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
@@ -72,7 +87,7 @@ class StatusServer:
         routes: dict[str, Route] = {
             "/": lambda _: Page(body=PAGE, content_type="text/html; charset=utf-8"),
             "/metrics": self._metrics,
-            "/healthz": lambda _: Page(body=b"ok\n", content_type="text/plain; charset=utf-8"),
+            "/healthz": lambda _: Page(body=b"ok\n", content_type=TEXT),
             "/readyz": self._readyz,
             "/decisions": self._decisions,
         }
@@ -107,7 +122,11 @@ class StatusServer:
         self._seen |= settled(state.snapshot)
 
     def _metrics(self, accept: str) -> Page:
-        encode, content_type = choose_encoder(accept)
+        try:
+            encode, content_type = choose_encoder(accept)
+        except (TypeError, ValueError):
+            # The library stumbles over parameters that are no version: any text is right then.
+            encode, content_type = choose_encoder("")
         return Page(body=encode(self._registry), content_type=content_type)
 
     def _readyz(self, _accept: str) -> Page:
@@ -145,58 +164,97 @@ def _listen(address: Address, routes: Mapping[str, Route]) -> ThreadingHTTPServe
     Raises:
         OSError: the port can't be had; one sentence.
     """
-
-    class Requests(BaseHTTPRequestHandler):
-        """Answer GET and HEAD from the routes."""
-
-        timeout = 30.0
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            """Answer with the body."""
-            self._answer(with_body=True)
-
-        def do_HEAD(self) -> None:
-            """Answer without the body."""
-            self._answer(with_body=False)
-
-        def _answer(self, *, with_body: bool) -> None:
-            route = routes.get(self.path.partition("?")[0])
-            page = (
-                Page(
-                    body=b"not found; try /, /decisions, /metrics, /healthz or /readyz\n",
-                    content_type="text/plain; charset=utf-8",
-                    status=HTTPStatus.NOT_FOUND,
-                )
-                if route is None
-                else route(self.headers.get("Accept", ""))
-            )
-            self.send_response(page.status)
-            self.send_header("Content-Type", page.content_type)
-            self.send_header("Content-Length", str(len(page.body)))
-            self.send_header("Cache-Control", "no-store")
-            self.send_header("X-Content-Type-Options", "nosniff")
-            self.send_header(
-                "Content-Security-Policy",
-                "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-                "connect-src 'self'; img-src data:",
-            )
-            self.end_headers()
-            if with_body:
-                self.wfile.write(page.body)
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
-            """Log nothing: probes and scrapes come every few seconds."""
-
-    class Server(ThreadingHTTPServer):
-        """Let no open request delay the process's end."""
-
-        daemon_threads = True
-        # A restarted process must get its port back while old connections linger.
-        allow_reuse_address = True
-
     try:
-        return Server((address.host, address.port), Requests)
+        return _Server(address, routes)
     except OSError as error:
         message = f"can't listen on {address}: {error.strerror or error}; is the port in use?"
         raise OSError(message) from error
+
+
+class _Server(ThreadingHTTPServer):
+    """Let no open request delay the process's end, and no crowd of clients fill its memory."""
+
+    daemon_threads = True
+    # A restarted process must get its port back while old connections linger.
+    allow_reuse_address = True
+    # The default of 5 makes a probe wait for seconds once a few clients connect at a time.
+    request_queue_size = 128
+
+    def __init__(self, address: Address, routes: Mapping[str, Route]) -> None:
+        super().__init__((address.host, address.port), _Requests)
+        self.routes = routes
+        self._lock = threading.Lock()
+        self._open: dict[_Socket, None] = {}
+        """Guarded by _lock; the oldest connection first."""
+
+    def process_request(self, request: _Socket, client_address: object) -> None:
+        """Start a thread for a connection; where there are too many the oldest one ends.
+
+        The oldest, not the newest: a crowd that sends nothing must not keep probes out.
+        """
+        with self._lock:
+            self._open[request] = None
+            oldest = next(iter(self._open)) if len(self._open) > MAX_CONNECTIONS else None
+            if oldest is not None:
+                del self._open[oldest]
+        if isinstance(oldest, socket.socket):
+            with suppress(OSError):
+                oldest.shutdown(socket.SHUT_RDWR)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: _Socket) -> None:
+        """Close a connection, and forget it."""
+        with self._lock:
+            self._open.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of clients that hang up; defects are logged where they happen."""
+
+
+class _Requests(BaseHTTPRequestHandler):
+    """Answer GET and HEAD from the routes."""
+
+    server: _Server
+    timeout = IDLE_SECONDS
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer with the body."""
+        self._answer(with_body=True)
+
+    def do_HEAD(self) -> None:
+        """Answer without the body."""
+        self._answer(with_body=False)
+
+    def _answer(self, *, with_body: bool) -> None:
+        page = self._page()
+        self.send_response(page.status)
+        self.send_header("Content-Type", page.content_type)
+        self.send_header("Content-Length", str(len(page.body)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header(
+            "Content-Security-Policy",
+            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+            "connect-src 'self'; img-src data:",
+        )
+        self.end_headers()
+        if with_body:
+            self.wfile.write(page.body)
+
+    def _page(self) -> Page:
+        path = self.path.partition("?")[0]
+        route = self.server.routes.get(path)
+        if route is None:
+            told = b"not found; try /, /decisions, /metrics, /healthz or /readyz\n"
+            return Page(body=told, content_type=TEXT, status=HTTPStatus.NOT_FOUND)
+        try:
+            return route(self.headers.get("Accept", ""))
+        except Exception:
+            log.exception("page failed", path=path)
+            told = b"this page failed; the log has the traceback\n"
+            return Page(body=told, content_type=TEXT, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
+        """Log nothing: probes and scrapes come every few seconds."""
