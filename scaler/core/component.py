@@ -21,6 +21,8 @@ SELECTED: Mapping[str, Kind] = {
     "StatefulSet": Kind.STATEFUL_SETS,
 }
 """Kinds whose pods are found by selector, and what has to be watched for it."""
+APPS = "apps"
+"""The API group of those kinds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,13 @@ class Subject:
 
     kind: str | None
     name: str
+    foreign: bool = False
+    """It is of another API group than the watched kind of that name."""
+
+    @property
+    def watched(self) -> Kind | None:
+        """Give what has to be watched to find its pods by selector; None where a Workload does."""
+        return None if self.foreign or self.kind is None else SELECTED.get(self.kind)
 
     def __str__(self) -> str:
         return self.name if self.kind is None else f"{self.kind}/{self.name}"
@@ -71,7 +80,8 @@ def subject_of(*, trigger: IdleTrigger, scaled_object: ScaledObject | None) -> S
         return Subject(kind=kind, name=name) if slash else Subject(kind=None, name=kind)
     if scaled_object is None:
         return None
-    return Subject(kind=scaled_object.target.kind, name=scaled_object.target.name)
+    target = scaled_object.target
+    return Subject(kind=target.kind, name=target.name, foreign=target.group != APPS)
 
 
 def component_of(
@@ -89,7 +99,7 @@ def component_of(
     search = _Search(
         snapshot=snapshot, namespace=namespace, subject=subject, trigger=trigger, profile=profile
     )
-    return search.by_selector() if subject.kind in SELECTED else search.by_workloads()
+    return search.by_selector() if subject.watched else search.by_workloads()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 
-from scaler.core.component import SELECTED, Component, Unfound, component_of, subject_of
+from scaler.core.component import Component, Unfound, component_of, subject_of
 from scaler.core.effective import Effective, effective
-from scaler.core.model import Kind, ScaledObject
+from scaler.core.model import Kind, Pod, ScaledObject
 from scaler.core.policy import Policy
 from scaler.core.profile import metric_profile
 from scaler.core.query import Query, bind
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import IdleTrigger
 from scaler.core.usage import UsageKey
+
+_KUEUE = "kueue.x-k8s.io/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,20 +76,27 @@ def kinds_needed(
     """Give the kinds without which a trigger's component can't be told, or an opt-out be seen."""
     subject = subject_of(trigger=trigger, scaled_object=scaled_object)
     own = frozenset[Kind]() if snapshot.bundle else frozenset({Kind.SCALED_OBJECTS})
-    if subject is None or subject.kind is None or subject.kind not in SELECTED:
+    watched = None if subject is None else subject.watched
+    if subject is None or watched is None:
         return own | {Kind.PODS, Kind.WORKLOADS}
-    target = snapshot.targets.get((subject.kind, namespace, subject.name))
+    target = snapshot.targets.get((subject.kind or "", namespace, subject.name))
     if target is not None and target.queue_name is not None:
         own |= {Kind.WORKLOADS}
-    return own | {Kind.PODS, SELECTED[subject.kind]}
+    return own | {Kind.PODS, watched}
 
 
 def queue_kinds_needed(*, resolved: Resolved, policy: Policy) -> frozenset[Kind]:
-    """Ask for LocalQueues where a rule for the ClusterQueue may be missed without them."""
-    queued = _queue_name(resolved.component) is not None
-    if policy.cluster_queues and queued and not _admitted_to(resolved.component):
-        return frozenset({Kind.LOCAL_QUEUES})
-    return frozenset()
+    """Ask for what an opt-out or a rule for the ClusterQueue may be missed without.
+
+    Pods can be under Kueue by their own labels, where the target says nothing of it.
+    """
+    component = resolved.component
+    under_kueue = any(_under_kueue(pod) for pod in component.pods)
+    needed = frozenset({Kind.WORKLOADS}) if under_kueue else frozenset[Kind]()
+    queued = _queue_name(component) is not None
+    if policy.cluster_queues and queued and not _admitted_to(component):
+        needed |= {Kind.LOCAL_QUEUES}
+    return needed
 
 
 def _cluster_queue(snapshot: Snapshot, component: Component) -> str | None:
@@ -103,6 +112,10 @@ def _admitted_to(component: Component) -> str | None:
         if workload.admission is not None:
             return workload.admission.cluster_queue
     return None
+
+
+def _under_kueue(pod: Pod) -> bool:
+    return pod.workload is not None or any(key.startswith(_KUEUE) for key in pod.labels)
 
 
 def _queue_name(component: Component) -> str | None:

@@ -7,9 +7,9 @@ ScalingDisabled). A bundle without a ScaledObject has what is present: nodes of 
 
 from dataclasses import dataclass
 
-from scaler.core.component import SELECTED, Component, component_of
+from scaler.core.component import APPS, SELECTED, Component, component_of
 from scaler.core.lookup import pods_selected
-from scaler.core.model import Hpa, Instant, Kind, Node, ScaledObject
+from scaler.core.model import Hpa, Instant, Kind, Node, ScaledObject, Target
 from scaler.core.policy import Policy
 from scaler.core.profile import metric_profile
 from scaler.core.snapshot import Snapshot
@@ -88,7 +88,7 @@ class _Reading:
 
     def _of_target(self, scaled_object: ScaledObject) -> tuple[int | None, str]:
         kind, name = scaled_object.target.kind, scaled_object.target.name
-        target = self.snapshot.targets.get((kind, scaled_object.namespace, name))
+        target = self._watched(scaled_object)
         if target is not None and self._believed(SELECTED[kind]):
             return target.replicas, f"spec.replicas of {kind}/{name}"
         hpa = self._hpa(scaled_object)
@@ -96,6 +96,12 @@ class _Reading:
             return _of_hpa(hpa), f"currentReplicas of HPA {hpa.name}"
         watched = "can't be read" if kind in SELECTED else "is of no watched kind"
         return None, f"{kind}/{name} {watched}, and KEDA's HPA for it gives no size"
+
+    def _watched(self, scaled_object: ScaledObject) -> Target | None:
+        ref = scaled_object.target
+        if ref.group != APPS:
+            return None
+        return self.snapshot.targets.get((ref.kind, scaled_object.namespace, ref.name))
 
     def _hpa(self, scaled_object: ScaledObject) -> Hpa | None:
         if scaled_object.hpa_name is None:
@@ -136,8 +142,7 @@ class _Reading:
             return len(found.pods) if isinstance(found, Component) else 0
         if self.scaled_object is None:
             return 0
-        ref = self.scaled_object.target
-        target = self.snapshot.targets.get((ref.kind, self.namespace, ref.name))
+        target = self._watched(self.scaled_object)
         if target is None:
             return 0
         pods = pods_selected(
@@ -157,8 +162,7 @@ class _Reading:
         """Give the size as it was last read, even from a source that went silent since."""
         if self.scaled_object is None:
             return 0
-        ref = self.scaled_object.target
-        target = self.snapshot.targets.get((ref.kind, self.namespace, ref.name))
+        target = self._watched(self.scaled_object)
         if target is not None:
             return target.replicas
         hpa = self._hpa(self.scaled_object)

@@ -284,3 +284,12 @@ def test_what_can_not_be_found_is_named(
     missing = find(deployed(), workload=workload, scaled_object=scaled_object)
     assert isinstance(missing, Unfound)
     assert named in missing.detail
+
+
+def test_a_target_of_another_group_is_found_by_its_workload() -> None:
+    """A target of another group is found by its workload, and not by a namesake's selector."""
+    target = TargetRef(name="workers", kind="Deployment", api_version="apps.kruise.io/v1beta1")
+    snapshot = make_snapshot(targets=[make_target()], pods=[own("w-0")])
+    got = find(snapshot, scaled_object=make_scaled_object(target=target))
+    assert isinstance(got, Unfound)
+    assert "no Workload of Deployment/workers" in got.detail

@@ -287,6 +287,21 @@ def test_an_opt_out_on_its_workload_is_not_missed_for_lack_of_workloads() -> Non
     assert under_kueue(Kind.WORKLOADS).reason is Reason.NOT_SYNCED
 
 
+@pytest.mark.parametrize(
+    "pod",
+    [
+        worker(workload="job-w"),
+        replace(worker(), labels={"app": "workers", "kueue.x-k8s.io/queue-name": "lq"}),
+    ],
+)
+def test_an_opt_out_is_not_missed_where_only_the_pods_are_under_kueue(pod: Pod) -> None:
+    """An opt out is not missed where only the pods are under kueue: the template has the label."""
+    unsynced = {Kind.WORKLOADS: SourceState(synced=False)}
+    snapshot = cluster(pods=[pod], usage=QUIET, sources=unsynced)
+    assert decided(snapshot).reason is Reason.NOT_SYNCED
+    assert decided(cluster(pods=[pod], usage=QUIET)).reason is Reason.IDLE
+
+
 def test_hold_at_zero_is_unavailable() -> None:
     """Hold at zero is unavailable."""
     denied = SourceState(synced=False, problem="403 on list pods")

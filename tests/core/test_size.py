@@ -198,3 +198,16 @@ def test_a_bundles_scaled_object_is_read_like_any_other() -> None:
     """A bundles scaled object is read like any other."""
     snapshot = make_snapshot(targets=[make_target(replicas=5)], pods=[POD], bundle=True)
     assert size(snapshot, make_scaled_object()).value == 5
+
+
+KRUISE = TargetRef(name="workers", kind="Deployment", api_version="apps.kruise.io/v1beta1")
+
+
+def test_another_groups_kind_of_the_same_name_is_another_object() -> None:
+    """Another groups kind of the same name is another object."""
+    scaled_object = make_scaled_object(target=KRUISE, hpa_name="hpa")
+    snapshot = watched(3, hpas=(make_hpa(name="hpa", current_replicas=7),))
+    assert size(snapshot, scaled_object).value == 7
+    assert size(snapshot, make_scaled_object(hpa_name="hpa")).value == 3
+    alone = size(watched(3, pods=(make_pod(labels={"app": "workers"}),)), scaled_object)
+    assert (alone.value, alone.running) == (None, False)

@@ -48,6 +48,11 @@ class TargetRef:
     kind: str = "Deployment"
     api_version: str = "apps/v1"
 
+    @property
+    def group(self) -> str:
+        """Give the API group: other groups have a StatefulSet too, which is another object."""
+        return self.api_version.rpartition("/")[0]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerSpec:
