@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from scaler.core.join import DeviceUse, SignalUse
 from scaler.core.model import Instant, Pod
-from scaler.core.policy import Policy
+from scaler.core.policy import Policy, Safety
 from scaler.core.profile import MetricProfile, metric_profile
+from scaler.core.quantity import several
 from scaler.core.reasons import Reason
 from scaler.core.usage import Usage
 
@@ -87,7 +88,8 @@ def _doubt_device(device: DeviceUse, demand: Demand) -> Doubt | None:
     if not fresh:
         return Doubt(reason=Reason.STALE_SAMPLES, detail=_stale(name, usable, demand))
     best = max(one.samples for one in fresh)
-    detail = f"device {name} has {best} samples in the window, {demand.samples:g} are needed"
+    seen = several(best, "sample")
+    detail = f"device {name} has {seen} in the window, {demand.samples:g} are needed"
     return Doubt(reason=Reason.LOW_COVERAGE, detail=detail)
 
 
@@ -97,6 +99,23 @@ def _stale(name: str, signals: Iterable[SignalUse], demand: Demand) -> str:
         return f"device {name} has no recent sample"
     age = demand.now - newest
     return f"the newest sample of device {name} is {age:.0f} s old, {demand.max_age:g} s at most"
+
+
+def doubt_power(
+    *, devices: Iterable[DeviceUse], profile: MetricProfile, safety: Safety
+) -> Doubt | None:
+    """Miss the power of whole devices that the policy sets a limit for: no sample vetoes nothing.
+
+    A device without a model may be one of those.
+    """
+    limits = safety.power_veto_watts
+    if not limits or profile.power_metric is None or profile.model_label is None:
+        return None
+    for one in devices:
+        if one.whole and one.watts is None and (not one.model or one.model in limits):
+            detail = f"device {_name(one)} has no sample of its power, which may veto"
+            return Doubt(reason=Reason.NO_SAMPLES, detail=detail)
+    return None
 
 
 def doubt_nodes(
@@ -113,9 +132,8 @@ def doubt_nodes(
     for other in (pod for node in nodes for pod in gpu_pods_by_node.get(node, ())):
         if not other.live or other.ready_since is None or not profile.devices(other.requests):
             continue
-        if now - other.ready_since > policy.safety.max_sample_age and not usage.by_pod.get(
-            other.key
-        ):
+        seen = any(one.recent for one in usage.by_pod.get(other.key, ()))
+        if now - other.ready_since > policy.safety.max_sample_age and not seen:
             detail = (
                 f"pod {other.namespace}/{other.name} on node {other.node} has devices but no "
                 "series: it may share one that is measured for another pod"

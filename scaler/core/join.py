@@ -1,6 +1,7 @@
 """Join readings and pods by device (UUID and GPU instance), so that a lost label hides no work.
 
-The devices of a pod are those that a series names with it. What counts on a device are the series
+The devices of a pod are those that a series names with it within the window: before it a pod of
+that name, as StatefulSets have them, may have had another. What counts on a device are the series
 that name any live pod, and those that name none; a series that names a pod which is gone does not,
 not even through the device, which may be another pod's by now.
 """
@@ -78,13 +79,14 @@ def join(
     profile: MetricProfile,
     live: Callable[[Name], bool],
 ) -> tuple[DeviceUse, ...]:
-    """Give the devices of some pods, by device."""
+    """Give the devices of some pods, by device; `live` says whose series count."""
     named: defaultdict[Device, set[str]] = defaultdict(set)
     own: defaultdict[Device, list[Reading]] = defaultdict(list)
     for pod in pods:
         for reading in usage.by_pod.get(pod.key, ()):
-            named[reading.device].add(pod.name)
             own[reading.device].append(reading)
+            if reading.recent:
+                named[reading.device].add(pod.name)
     return tuple(
         _device_use(
             device=device,

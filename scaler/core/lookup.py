@@ -36,30 +36,14 @@ def workloads_owned(
 ) -> tuple[Workload, ...]:
     """Give the Workloads of an owner by their names, Finished ones left out.
 
-    An owner's uid, once found, is asked for as long as a Workload of it is there and not on its
-    way out; then its successor of the same name may be there, and all are looked through again.
+    Those of an earlier owner of that name are among them for as long as they are there.
     """
-    key = (kind, namespace, name)
-
-    def look() -> tuple[str, ...]:
-        index = snapshot.workload_index
-        return snapshot.memo.recall(
-            ("owner looked for", key), (index,), lambda: _owner_uids(index.values(), *key)
-        )
-
-    def owned(uids: tuple[str, ...]) -> tuple[Workload, ...]:
-        found = {
-            workload.name: workload
-            for uid in uids
-            for workload in snapshot.workloads_by_owner.get(uid, ())
-        }
-        return tuple(found[one] for one in sorted(found))
-
-    def stands(uids: tuple[str, ...]) -> bool:
-        found = owned(uids)
-        return bool(found) and not any(workload.deleting for workload in found)
-
-    return owned(snapshot.memo.recall(("owner", key), (), look, valid=stands))
+    found = {
+        workload.name: workload
+        for workload in snapshot.workloads_by_owner_name.get((namespace, name), ())
+        if any(owner.kind == kind and owner.name == name for owner in workload.owners)
+    }
+    return tuple(found[one] for one in sorted(found))
 
 
 def _holds(part: NodeRequirement, labels: Mapping[str, str]) -> bool:
@@ -82,16 +66,3 @@ def _by_label(pods: Mapping[str, Pod], key: str) -> Mapping[str, tuple[Pod, ...]
         if key in pod.labels:
             index[pod.labels[key]].append(pod)
     return {value: tuple(found) for value, found in index.items()}
-
-
-def _owner_uids(
-    workloads: Iterable[Workload], kind: str, namespace: str, name: str
-) -> tuple[str, ...]:
-    uids = {
-        owner.uid
-        for workload in workloads
-        if workload.namespace == namespace
-        for owner in workload.owners
-        if owner.kind == kind and owner.name == name
-    }
-    return tuple(sorted(uids))

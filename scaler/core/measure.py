@@ -7,13 +7,13 @@ all it can do is keep an IDLE back.
 from dataclasses import dataclass
 
 from scaler.core.decision import Verdict
-from scaler.core.doubt import Demand, Doubt, doubt_devices, doubt_nodes, doubt_pods
+from scaler.core.doubt import Demand, Doubt, doubt_devices, doubt_nodes, doubt_pods, doubt_power
 from scaler.core.idle_starts import devices_of, idle_starts
 from scaler.core.join import DeviceUse
 from scaler.core.massidle import brake, newest_burst
 from scaler.core.model import Instant, Pod
 from scaler.core.profile import metric_profile
-from scaler.core.quantity import format_duration
+from scaler.core.quantity import format_duration, several
 from scaler.core.query import Heard
 from scaler.core.question import Finding, Question
 from scaler.core.reasons import Reason
@@ -84,6 +84,7 @@ def _doubt(readings: _Readings) -> Doubt | None:
     return (
         doubt_pods(pods=readings.measured, devices=readings.devices, profile=profile)
         or doubt_devices(devices=readings.devices, demand=demand)
+        or doubt_power(devices=readings.devices, profile=profile, safety=policy.safety)
         or doubt_nodes(
             pods=readings.measured,
             gpu_pods_by_node=question.snapshot.gpu_pods_by_node,
@@ -173,7 +174,7 @@ def _idle(readings: _Readings) -> Finding:
     devices, pods = len(readings.devices), len(readings.question.resolved.component.pods)
     threshold = readings.question.resolved.effective.busy_from_percent
     detail = (
-        f"{devices} devices of {pods} pods stayed below {threshold:g} % "
+        f"{several(devices, 'device')} of {several(pods, 'pod')} stayed below {threshold:g} % "
         f"for {_window(readings.question)}"
     )
     return readings.finding(verdict=Verdict.IDLE, reason=Reason.IDLE, detail=detail)

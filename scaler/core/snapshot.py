@@ -127,6 +127,10 @@ class Snapshot:
     """Workloads without admission whose LocalQueue does not exist: class G, in no ClusterQueue."""
     workloads_by_owner: Mapping[str, tuple[Workload, ...]] = field(default_factory=dict)
     """Workloads by the uid of each of their owners."""
+    workloads_by_owner_name: Mapping[Name, tuple[Workload, ...]] = field(default_factory=dict)
+    """The same by namespace and name of each, whatever their kinds and uids."""
+    bystanders: frozenset[Name] = frozenset()
+    """Live pods without devices that usage names, as an exporter's own: no user of a device."""
     workload_index: Mapping[Name, Workload] = field(default_factory=dict)
     """Workloads by namespace and name, Finished ones left out."""
     cluster_queues: Mapping[str, ClusterQueue] = field(default_factory=dict)

@@ -49,7 +49,7 @@ def _judge(
     if state is None or not state.synced or state.last_alive is None:
         problem = None if state is None else state.problem
         return _not_synced(kind, problem or "no complete list was read yet")
-    age = now - state.last_alive
+    age = abs(now - state.last_alive)  # a clock that was set back makes no dead watch young
     if age <= max_age:
         return None
     problem = f": {state.problem}" if state.problem else ""

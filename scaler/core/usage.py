@@ -35,6 +35,11 @@ class Reading:
     samples: int | None = None
     """Usable samples of this series in the window; None = not counted apart from the device's."""
 
+    @property
+    def recent(self) -> bool:
+        """Say whether a usable sample is in the window, and not in the longer look back alone."""
+        return self.peak is not None or self.latest is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceReading:

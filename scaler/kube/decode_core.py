@@ -116,9 +116,10 @@ def _whole(wire: WirePod, labels: Labels, annotations: PodAnnotations) -> Pod:
 
 
 def _ready_since(ready: Condition | None) -> float | None:
+    """Give since when a pod is Ready; one that does not tell is taken for not Ready."""
     if ready is None or ready.status != TRUE:
         return None
-    return moment_or(ready.last_transition_time, 0.0)
+    return moment(ready.last_transition_time)
 
 
 def _unschedulable(scheduled: Condition | None) -> bool:

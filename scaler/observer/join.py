@@ -160,6 +160,8 @@ class Joiner:
                 queues=self._workloads.partitions,
                 unroutable=self._workloads.unroutable,
                 workloads_by_owner=self._workloads.by_owner,
+                workloads_by_owner_name=self._workloads.by_owner_name,
+                bystanders=self._pods.bystanders(self._usage.usage.values()),
                 workload_index=self._workloads.index,
                 cluster_queues=self._cluster_queues.rows,
                 local_queues=self._local_queues.rows,

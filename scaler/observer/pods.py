@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from scaler.core.model import Amounts, Controlled, Name, PlacedPod, Pod, Workload
 from scaler.core.snapshot import Part, Partition
+from scaler.core.usage import Usage
 from scaler.observer.sharded import Sharded, ShardedMapping
 
 MAX_DEPTH = 4
@@ -149,6 +150,11 @@ class PodIndex:
     def node_requests(self) -> Mapping[str, Amounts]:
         """Give what each node's pods request."""
         return self._sums.amounts
+
+    def bystanders(self, usages: Iterable[Usage]) -> frozenset[Name]:
+        """Give the pods without devices that are there, among those that readings name."""
+        named = (name for usage in usages for name in usage.by_pod if name in self._placed)
+        return frozenset(name for name in named if self._placed[name].node is not None)
 
     def _known(self, key: Name) -> Pod | PlacedPod | None:
         return self._placed.get(key) or self._whole.get(key[0], {}).get(key[1])

@@ -3,12 +3,14 @@
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from scaler.core.model import Instant, LocalQueue, Name, PodSet, Workload
 from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import GroupKey, Part, Partition, QueuePartition, is_plain
 from scaler.observer.sharded import Sharded, ShardedMapping
+
+K = TypeVar("K")
 
 Bucket: TypeAlias = str | None
 """A ClusterQueue's name; None holds the Workloads whose LocalQueue does not exist."""
@@ -45,6 +47,7 @@ class WorkloadIndex:
     def __init__(self) -> None:
         self._index: Sharded[Name, Workload] = Sharded()
         self._owners: Sharded[str, tuple[Workload, ...]] = Sharded()
+        self._owner_names: Sharded[Name, tuple[Workload, ...]] = Sharded()
         self._places: dict[Name, Group] = {}
         self._groups: dict[tuple[Bucket, GroupKey], Group] = {}
         self._found: dict[tuple[Bucket, WorkloadClass, int, bool], Group] = {}
@@ -93,7 +96,8 @@ class WorkloadIndex:
         self._index.drop(key)
         self._waiting.get((workload.namespace, workload.queue_name), set()).discard(key)
         for owner in workload.owners:
-            self._disown(owner.uid, key)
+            _disown(self._owners, owner.uid, key)
+            _disown(self._owner_names, (workload.namespace, owner.name), key)
 
     def route(self, local_queues: Mapping[Name, LocalQueue]) -> None:
         """Follow LocalQueues to their ClusterQueues; moves the Workloads of those that changed."""
@@ -146,6 +150,11 @@ class WorkloadIndex:
         """Give all Workloads by their owners' uids."""
         return self._owners.freeze()
 
+    @property
+    def by_owner_name(self) -> ShardedMapping[Name, tuple[Workload, ...]]:
+        """Give all Workloads by their owners' namespaces and names."""
+        return self._owner_names.freeze()
+
     def _publish(self, bucket: Bucket) -> None:
         if bucket is None:
             return
@@ -170,8 +179,8 @@ class WorkloadIndex:
         self._dirty.add(group)
         self._index.put(key, workload)
         for owner in workload.owners:
-            known = self._owners.get(owner.uid)
-            self._owners.put(owner.uid, (*known, workload) if known else (workload,))
+            _own(self._owners, owner.uid, workload)
+            _own(self._owner_names, (workload.namespace, owner.name), workload)
         return group
 
     def _group(self, bucket: Bucket, workload: Workload) -> Group:
@@ -192,9 +201,15 @@ class WorkloadIndex:
         for pod_sets in group.alike:
             del self._found[(group.bucket, key.standing, id(pod_sets), key.plain)]
 
-    def _disown(self, uid: str, key: Name) -> None:
-        rest = tuple(w for w in self._owners.get(uid) or () if w.key != key)
-        if rest:
-            self._owners.put(uid, rest)
-        else:
-            self._owners.drop(uid)
+
+def _own(owners: Sharded[K, tuple[Workload, ...]], owner: K, workload: Workload) -> None:
+    known = owners.get(owner)
+    owners.put(owner, (*known, workload) if known else (workload,))
+
+
+def _disown(owners: Sharded[K, tuple[Workload, ...]], owner: K, key: Name) -> None:
+    rest = tuple(w for w in owners.get(owner) or () if w.key != key)
+    if rest:
+        owners.put(owner, rest)
+    else:
+        owners.drop(owner)

@@ -79,7 +79,7 @@ def _sources(snapshot: Snapshot, max_age: float, now: Instant) -> Iterable[str]:
 
 def stale(source: SourceState, max_age: float, now: Instant) -> bool:
     """Say whether a watch showed no sign of life for too long."""
-    return source.last_alive is not None and now - source.last_alive > max_age
+    return source.last_alive is not None and abs(now - source.last_alive) > max_age
 
 
 def _usage(snapshot: Snapshot) -> Iterable[str]:

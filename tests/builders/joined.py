@@ -72,6 +72,7 @@ def make_snapshot(
         queues=queues,
         unroutable=unroutable,
         workloads_by_owner=_by_owner(unfinished),
+        workloads_by_owner_name=_by_owner_name(unfinished),
         workload_index={one.key: one for one in unfinished},
         cluster_queues={
             one.name: one
@@ -134,6 +135,14 @@ def _by_owner(workloads: Iterable[Workload]) -> dict[str, tuple[Workload, ...]]:
         for owner in one.owners:
             index[owner.uid].append(one)
     return {uid: tuple(owned) for uid, owned in index.items()}
+
+
+def _by_owner_name(workloads: Iterable[Workload]) -> dict[Name, tuple[Workload, ...]]:
+    index: defaultdict[Name, list[Workload]] = defaultdict(list)
+    for one in workloads:
+        for owner in one.owners:
+            index[one.namespace, owner.name].append(one)
+    return {name: tuple(owned) for name, owned in index.items()}
 
 
 def _node_requests(pods: Iterable[Pod | PlacedPod]) -> dict[str, Amounts]:

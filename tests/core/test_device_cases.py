@@ -219,3 +219,25 @@ def test_d14_one_quiet_pod_of_two_is_a_busy_workload() -> None:
     pods = [worker("w-0"), worker("w-1")]
     usage = usage_of(util("w-0", 0, 0), util("w-1", 1, 100))
     assert decided(cluster(pods=pods, usage=usage)).reason is Reason.BUSY
+
+
+def test_d10_d11_work_on_a_series_that_names_the_exporter_counts_through_the_device() -> None:
+    """D10, D11: where targets carry labels, a series that lost its pod names the exporter's.
+
+    Three minutes of work under that name are work of whoever has the device; the samples fill the
+    gap as well.
+    """
+    lost = [-600.0, -570.0, -540.0]
+    labelled = [(t, 0.0) for t, _ in constant(0) if t not in lost]
+    for ratio, want in ((0.9, Reason.BUSY), (0.0, Reason.IDLE)):
+        strays = engine("dcgm-exporter-x", 0, [(t, ratio) for t in lost])
+        usage = usage_of(engine("w-0", 0, labelled), strays)
+        named = replace(cluster(usage=usage), bystanders=frozenset({("ml", "dcgm-exporter-x")}))
+        assert decided(named).reason is want
+
+
+def test_d01_the_exporters_own_series_alone_make_nobody_idle() -> None:
+    """D01: the exporters own series alone make nobody idle."""
+    usage = usage_of(util("dcgm-exporter-x", 0, 0))
+    named = replace(cluster(usage=usage), bystanders=frozenset({("ml", "dcgm-exporter-x")}))
+    assert decided(named).reason is Reason.NO_SAMPLES

@@ -114,6 +114,7 @@ def test_an_owners_workloads_are_told_by_kind_namespace_and_name() -> None:
         ([job("a")], [], []),
         ([job("a")], [job("a"), job("b")], ["a", "b"]),
         ([job("a")], [job("b", uid="v")], ["b"]),
+        ([job("a")], [job("a"), job("b", uid="v")], ["a", "b"]),
         ([job("a")], [job("a", deleting=True), job("b", uid="v")], ["a", "b"]),
         ([job("a")], [job("a")], ["a"]),
     ],

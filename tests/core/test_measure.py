@@ -153,3 +153,44 @@ def test_free_promql_is_asked_only_where_the_policy_lets_triggers_bring_it() -> 
     assert decided(snapshot, keepAlive=text).reason is Reason.QUERY_MISSING
     allowed = safety(trigger_queries=True)
     assert decided(snapshot, policy=allowed, keepAlive=text).reason is Reason.IDLE
+
+
+# --- what is missing vouches for nothing -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("watts", "model", "want"),
+    [
+        (None, "A100", Reason.NO_SAMPLES),
+        (None, "", Reason.NO_SAMPLES),
+        (None, "T4", Reason.IDLE),
+        (149, "A100", Reason.IDLE),
+    ],
+)
+def test_a_power_veto_that_can_not_be_heard_holds(
+    watts: float | None, model: str, want: Reason
+) -> None:
+    """C08: a power veto that can not be heard holds: a lost sensor must not lift it."""
+    power = {} if watts is None else {"GPU-0": watts}
+    usage = usage_of(util("w-0", 0, 0), watts=power, model=model)
+    policy = safety(power_veto_watts={"A100": 150.0})
+    assert decided(cluster(usage=usage), policy=policy).reason is want
+
+
+def test_series_from_before_the_window_are_none() -> None:
+    """D05: series from before the window are none, so a neighbor with such may share a device."""
+    before = util("other", 1, [(-2000.0, 50.0)])
+    other = worker("other", app="other")
+    usage = usage_of(util("w-0", 0, 0), before)
+    gone = tuple(replace(one, latest=None) for one in usage.by_pod["ml", "other"])
+    known = replace(usage, by_pod={**usage.by_pod, ("ml", "other"): gone})
+    snapshot = cluster(pods=[worker(), other], replicas=1, usage=known)
+    assert decided(snapshot).reason is Reason.SHARING_SUSPECTED
+
+
+def test_the_device_of_an_earlier_pod_of_the_same_name_is_not_this_ones() -> None:
+    """A StatefulSet's ordinal comes back on another device, and is judged on that alone."""
+    usage = usage_of(util("w-0", 0, 0), util("w-0", 1, [(-2000.0, 50.0)]))
+    past, now = usage.by_pod["ml", "w-0"][1], usage.by_pod["ml", "w-0"][0]
+    known = replace(usage, by_pod={("ml", "w-0"): (now, replace(past, latest=None))})
+    assert decided(cluster(usage=known)).reason is Reason.IDLE

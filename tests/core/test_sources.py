@@ -85,3 +85,11 @@ def test_the_first_kind_in_a_fixed_order_is_named_whatever_the_order_of_asking()
     assert found[0] is not None
     assert found[0] == found[1]
     assert found[0].kind is Kind.WORKLOADS
+
+
+def test_a_clock_that_was_set_back_makes_no_dead_watch_young() -> None:
+    """A clock that was set back makes no dead watch young: signs of life to come are none."""
+    found = ask(SourceState(synced=True, last_alive=NOW + 301))
+    assert found is not None
+    assert found.reason is Reason.SOURCE_STALE
+    assert ask(SourceState(synced=True, last_alive=NOW + 300)) is None

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scaler.core.model import Kind, LocalQueue, PlacedPod, Pod, SourceState, Workload
 from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import Part, Snapshot
-from scaler.observer.changes import Changed, Deleted, Listed, SourceChanged
+from scaler.core.usage import Usage, UsageKey
+from scaler.observer.changes import Changed, Deleted, Listed, SourceChanged, UsageRead
 from scaler.observer.join import Joiner
 from tests.builders import (
     NOW,
@@ -168,6 +169,9 @@ def test_any_script_of_changes_ends_as_a_join_from_scratch(
     assert {u: set(w) for u, w in got.workloads_by_owner.items()} == {
         u: set(w) for u, w in want.workloads_by_owner.items()
     }
+    assert {n: set(w) for n, w in got.workloads_by_owner_name.items()} == {
+        n: set(w) for n, w in want.workloads_by_owner_name.items()
+    }
     assert got.node_requests == want.node_requests
     assert got.pods == want.pods
     assert {n: {p.key for p in found} for n, found in got.gpu_pods_by_node.items()} == {
@@ -280,3 +284,21 @@ def test_a_pod_finds_its_workload_up_the_chain_of_controllers() -> None:
     joiner.apply(Changed(kind=Kind.WORKLOADS, record=workload))
     snapshot, _ = joiner.snapshot(at=NOW)
     assert _unordered(snapshot.pods_by_workload) == {workload.key: {pod.key}}
+
+
+def test_pods_without_devices_that_readings_name_are_bystanders() -> None:
+    """D01: the exporter's own pod is there and has no device; one that is gone is none."""
+    key = UsageKey(window_seconds=1800.0, busy_from_percent=1.0)
+    names = ("exporter", "user", "done", "gone")
+    usage = Usage(key=key, at=NOW, by_pod={("ml", name): () for name in names})
+    joiner = Joiner()
+    pods: list[Pod | PlacedPod] = [
+        make_placed_pod(name="exporter", namespace="ml"),
+        make_placed_pod(name="unnamed", namespace="ml"),
+        make_placed_pod(name="done", namespace="ml", node=None),
+        make_pod(name="user"),
+    ]
+    joiner.apply(Listed(kind=Kind.PODS, records=pods))
+    joiner.apply(UsageRead(usage={key: usage}, answers={}))
+    snapshot, _ = joiner.snapshot(at=NOW)
+    assert snapshot.bystanders == {("ml", "exporter")}
