@@ -99,7 +99,7 @@ def look(
         ]
     for read in reads:
         read.result()
-    return _joined(told.changes, policy=policy, at=round(clock(), 3))
+    return _joined(told.changes, policy=policy, at=round(clock(), 3), clock=clock)
 
 
 def _read(
@@ -126,26 +126,29 @@ def _in_vain(state: SourceState) -> bool:
     return refused or state.failures > 1
 
 
-def _joined(changes: Iterable[Change], *, policy: Policy, at: Instant) -> Look:
+def _joined(
+    changes: Iterable[Change], *, policy: Policy, at: Instant, clock: Callable[[], Instant]
+) -> Look:
     joiner = Joiner()
     for change in changes:
         joiner.apply(change)
     before, _ = joiner.snapshot(at=at)
     want = wanted(snapshot=before, refs=tuple(refs_of(before)), policy=policy, now=at)
     if want.usage or want.queries:
-        joiner.apply(_asked(want, policy=policy, at=at))
+        joiner.apply(_asked(want, policy=policy, at=at, clock=clock))
     snapshot, _ = joiner.snapshot(at=at)
     return Look(at=at, policy=policy, snapshot=snapshot, want=want)
 
 
-def _asked(want: Wanted, *, policy: Policy, at: Instant) -> UsageRead:
-    source = PrometheusSource(clock=lambda: at)
+def _asked(want: Wanted, *, policy: Policy, at: Instant, clock: Callable[[], Instant]) -> UsageRead:
+    source = PrometheusSource(clock=clock)
     try:
         read = source.refresh(
             settings=policy.prometheus,
             safety=policy.safety,
             usage=want.usage,
             queries=want.queries,
+            at=at,
         )
     finally:
         source.close()

@@ -6,6 +6,7 @@ token to. One request at a time; a session is not shared between threads.
 
 import time
 from collections.abc import Callable, Mapping
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
@@ -99,6 +100,11 @@ class Connection:
             # ValueError; the body is read through urllib3 itself.
             raise UnreachableError(describe(error)) from error
 
+    @property
+    def date(self) -> Instant | None:
+        """When the server answered last, by its own clock in whole seconds; None = not known."""
+        return self._session.date
+
     def close(self) -> None:
         """Close the kept connections; the next query opens a new one."""
         self._session.close()
@@ -142,6 +148,8 @@ class _Session(requests.Session):
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         self._token_file = settings.token_file
         self._limit = body_limit
+        self.date: Instant | None = None
+        """When the server answered last, by its own clock; None where it does not say."""
         self.decode: Callable[[bytearray], Answer | Matrix] = decode_answer
         """How the next answer's body is read."""
 
@@ -197,12 +205,20 @@ class _Session(requests.Session):
         if status != HTTPStatus.OK:
             body = _read(response, limit=_ERROR_LIMIT, deadline=deadline, cut=True)
             raise _failure(status=status, body=body)
+        self.date = _date(response.headers.get("date"))
         body = _read(response, limit=self._limit, deadline=deadline)
         try:
             return self.decode(body)
         except ForeignAnswerError as error:
             told = response.headers.get("content-type", "untyped")
             raise UnreachableError(f"{error} but {told}: a login page or a proxy?") from error
+
+
+def _date(header: str | None) -> Instant | None:
+    try:
+        return None if header is None else parsedate_to_datetime(header).timestamp()
+    except ValueError:
+        return None
 
 
 def _refused(response: requests.Response) -> bool:

@@ -1,7 +1,7 @@
 """Refresh all readings and answers at once; every failure becomes a problem that is told."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import structlog
@@ -52,21 +52,18 @@ class PrometheusSource:
         usage: Iterable[UsageKey],
         queries: Mapping[QueryKey, str],
         safety: Safety = _UNSPECIFIED,
+        at: Instant | None = None,
     ) -> Refresh:
         """Ask one set of fleet queries for each distinct key, and each bound query once.
 
-        Never raises. All of it is evaluated at one instant, by this side's clock.
+        Never raises. All of it is evaluated at one instant; None = now, by this side's clock.
         """
-        at = round(self._clock(), 3)
+        at = round(self._clock(), 3) if at is None else at
         keys = tuple(usage)
         try:
+            server = _Timed(self._connected(settings), self._clock, limit=safety.max_sample_age)
             return ask_all(
-                self._connected(settings),
-                settings=settings,
-                usage=keys,
-                queries=queries,
-                safety=safety,
-                at=at,
+                server, settings=settings, usage=keys, queries=queries, safety=safety, at=at
             )
         except Exception as error:
             log.exception("the refresh failed")
@@ -83,6 +80,31 @@ class PrometheusSource:
             self.close()
             self._connection = Connection(settings)
         return self._connection
+
+
+class _Timed:
+    """Ask a connection whose clock is held against ours.
+
+    What is evaluated at our instant leaves out all that a server ahead of us has seen since, and
+    looks fresh: nothing in the samples would tell.
+    """
+
+    def __init__(
+        self, connection: Connection, clock: Callable[[], Instant], *, limit: float
+    ) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._limit = limit
+
+    def query(self, expression: str, *, at: Instant, timeout: float | None = None) -> Answer:
+        answer = self._connection.query(expression, at=at, timeout=timeout)
+        date = self._connection.date
+        ahead = 0.0 if date is None else date - self._clock()
+        if abs(ahead) <= self._limit + 1:  # a date is in whole seconds
+            return answer
+        side = "ahead of" if ahead > 0 else "behind"
+        problem = f"the server's clock is {abs(ahead):.0f} s {side} ours"
+        return replace(answer, warnings=(*answer.warnings, problem))
 
 
 def ask_all(

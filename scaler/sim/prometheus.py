@@ -282,5 +282,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        """Give the Date header by the server's own clock, which need not be the wall's."""
+        return super().date_time_string(timestamp or self.server.prometheus.clock())
+
     def log_message(self, *_: object) -> None:
         """Keep standard error to ourselves."""

@@ -248,3 +248,30 @@ def test_a_template_is_bound_and_shown_as_it_was_asked() -> None:
     read = refreshed(server, queries={QUERY: 'sum(q{namespace="$namespace"})'})
     assert server.asked == ['sum(q{namespace="ml"})']
     assert read.answers[QUERY].expression == 'sum(q{namespace="ml"})'
+
+
+# --- clocks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ahead", "problem"),
+    [
+        (0, None),
+        (90, None),
+        (-90, None),
+        (120, "clock is 120 s ahead of ours"),
+        (-120, "clock is 120 s behind ours"),
+    ],
+)
+def test_a_server_whose_clock_is_minutes_off_is_not_believed(
+    prometheus: PrometheusServer, source: PrometheusSource, ahead: float, problem: str | None
+) -> None:
+    """What a server ahead of us saw since would be left out, and the answer would look fresh."""
+    prometheus.clock = lambda: NOW + ahead
+    settings = PrometheusSettings(url=prometheus.url)
+    read = source.refresh(settings=settings, usage=[KEY], queries={QUERY: "vector(0)"})
+    told = (read.usage[KEY].problem, read.answers[QUERY].problem)
+    if problem is None:
+        assert told == (None, None)
+    else:
+        assert all(problem in (one or "") for one in told)
