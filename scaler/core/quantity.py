@@ -173,6 +173,11 @@ def format_duration(seconds: float) -> str:
     return sign + ("".join(parts) or "0s")
 
 
+def several(number: int, word: str) -> str:
+    """Write a number of things: `1 pod`, `2 pods`."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
 # --- instants ----------------------------------------------------------------------------------
 
 _INSTANT = re.compile(
