@@ -9,7 +9,7 @@ from collections.abc import Callable
 from scaler.core.decision import Verdict
 from scaler.core.measure import measure
 from scaler.core.profile import metric_profile
-from scaler.core.quantity import format_duration
+from scaler.core.quantity import format_duration, several
 from scaler.core.question import Finding, Question
 from scaler.core.reasons import Reason
 from scaler.core.schedule import kept_active_by
@@ -100,12 +100,13 @@ def _starting(question: Question) -> Finding | None:
     youngest = max((pod.ready_since or 0.0 for pod in component.pods), default=question.now)
     wait = thresholds.grace_after_start + thresholds.idle_after
     if missing or not component.pods:
-        detail = f"{max(1, missing)} pods are missing"
+        lacking = several(max(1, missing), "pod")
+        detail = f"{lacking} {'is' if missing <= 1 else 'are'} missing"
     elif unready:
         detail = f"pod {unready[0]} is not Ready"
     elif question.now - youngest < wait:
-        age, needed = question.now - youngest, format_duration(wait)
-        detail = f"the youngest pod is Ready for {age:.0f} s, judged after {needed}"
+        age, needed = format_duration(round(question.now - youngest)), format_duration(wait)
+        detail = f"the youngest pod has been Ready for {age}, it is judged after {needed}"
     else:
         return None
     return Finding(verdict=Verdict.BUSY, reason=Reason.STARTING, detail=detail)

@@ -80,7 +80,7 @@ def hear(
         return _failed(name, answer.problem or "it gave no answer")
     if abs(now - answer.at) > max_age:
         return _failed(name, f"its answer is {now - answer.at:.0f} s old")
-    return Heard(on=answer.on, detail=f"{name}: {'on' if answer.on else 'off'}")
+    return Heard(on=answer.on, detail=f"query {name} says {'yes' if answer.on else 'no'}")
 
 
 def _failed(name: str, problem: str) -> Heard:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from scaler.core.decision import ClassCount, PoolEvidence
 from scaler.core.packing import Packed
+from scaler.core.quantity import several
 from scaler.core.reasons import Reason, WorkloadClass
 
 _SWALLOWED = (
@@ -106,23 +107,23 @@ def _placement(pool: PoolEvidence, packed: Packed, waiting: Waiting) -> Iterator
         parts = (
             (packed.placed - packed.on_coming, "fit on present nodes"),
             (packed.on_coming, "wait for coming nodes"),
-            (packed.on_new, f"need {_several(packed.new, 'new node')}"),
+            (packed.on_new, f"need {several(packed.new, 'new node')}"),
             (packed.capped, f"need more than maxNodes ({pool.max_nodes})"),
             (packed.fits_no_node, "fit no node of the pool"),
         )
         where = ", ".join(f"{number} {words}" for number, words in parts if number)
-        workloads = _several(waiting.workloads, "Workload")
-        yield f"{workloads} ({_several(pods, 'pod')}) in pool {pool.pool}: {where}."
+        workloads = several(waiting.workloads, "Workload")
+        yield f"{workloads} ({several(pods, 'pod')}) in pool {pool.pool}: {where}."
     if pool.spare > pool.empty:
-        yield f"Of {_several(pool.spare, 'spare node')} {pool.spare - pool.empty} lack."
+        yield f"Of {several(pool.spare, 'spare node')} {pool.spare - pool.empty} lack."
 
 
 def _others(waiting: Waiting) -> Iterator[str]:
     if waiting.for_quota:
-        waits = _several(waiting.for_quota, "Workload")
+        waits = several(waiting.for_quota, "Workload")
         yield f"For {waits} no quota is free, which nodes would not change."
     if waiting.delayed:
-        yield f"{_several(waiting.delayed, 'Workload')} waited less than scaleUpDelay."
+        yield f"{several(waiting.delayed, 'Workload')} waited less than scaleUpDelay."
     if waiting.not_helped:
         said = ", ".join(f"{number} {_NOT_HELPED[one]}" for one, number in waiting.not_helped)
         yield f"Nodes would not help: {said}."
@@ -134,8 +135,4 @@ def _advice(reason: Reason, pool: PoolEvidence) -> Iterator[str]:
     elif reason is Reason.TOPOLOGY_DISAGREES:
         yield _DISAGREES
     if pool.broken:
-        yield f"{_several(pool.broken, 'node')} of the pool can't be used."
-
-
-def _several(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+        yield f"{several(pool.broken, 'node')} of the pool can't be used."

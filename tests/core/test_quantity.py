@@ -19,6 +19,7 @@ from scaler.core.quantity import (
     largest,
     minus,
     plus,
+    several,
     times,
 )
 
@@ -259,3 +260,8 @@ def test_instant_round_trip(microseconds: int) -> None:
     """A written instant reads back to the microsecond."""
     moment = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)).timestamp()
     assert instant(format_instant(moment)) == moment
+
+
+def test_several() -> None:
+    """One thing is named in the singular, any other number of them in the plural."""
+    assert [several(number, "pod") for number in (0, 1, 2)] == ["0 pods", "1 pod", "2 pods"]
