@@ -35,7 +35,7 @@ def add_parser(commands: Commands) -> None:
         "paths",
         nargs="*",
         metavar="PATH",
-        help="a YAML or JSON file, a folder of them, - for stdin",
+        help="a YAML or JSON file, a folder of them (not its subfolders), - for stdin",
     )
     parser.add_argument(
         "--schema", action="store_true", help="print the JSON Schema of a policy file instead"
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
     texts, unreadable = _texts(args.paths)
     checked = read_files(texts)
-    findings = (*unreadable, *all_findings(checked))
+    findings = (*unreadable, *(all_findings(checked) or _nothing(args.paths, checked)))
     if args.output == "json":
         _print_json(findings, out)
     else:
@@ -112,6 +112,18 @@ def _unreadable(name: str, reason: str) -> "Finding":
 
     problem = Problem(path="(file)", value=name, allowed=reason)
     return Finding(severity=Severity.ERROR, file=name, subject="", problem=problem)
+
+
+def _nothing(paths: Sequence[str], checked: "Checked") -> "tuple[Finding, ...]":
+    """Warn where there was nothing to judge: a wrong path must not look like a good file."""
+    from scaler.commands.check_files import Finding, Severity
+    from scaler.core.trigger import Problem
+
+    if checked.read or checked.manifests:
+        return ()
+    problem = Problem(path="(files)", value="", allowed="no policy, no ScaledObject among them")
+    file = ", ".join(paths)
+    return (Finding(severity=Severity.WARNING, file=file, subject="", problem=problem),)
 
 
 def _counts(findings: "Sequence[Finding]") -> tuple[int, int]:

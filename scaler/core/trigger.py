@@ -59,13 +59,15 @@ Trigger: TypeAlias = QueueTrigger | IdleTrigger
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing wrong with bad input: where, what it was, what is allowed."""
+    """One thing wrong with bad input: where, what it was (empty: nothing), what is allowed."""
 
     path: str
     value: str
     allowed: str
 
     def __str__(self) -> str:
+        if not self.value:
+            return f"{self.path}: {self.allowed}"
         return f"{self.path}: {self.value!r} is not allowed; {self.allowed}"
 
 

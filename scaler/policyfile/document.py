@@ -22,6 +22,7 @@ LARGEST_TEXT = 1024 * 1024
 
 _TAG = "tag:yaml.org,2002:"
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 _LONGEST_NUMBER = 40
 _SHOWN = 80
 
@@ -96,8 +97,14 @@ def _syntax(error: yaml.MarkedYAMLError) -> Problem:
     """Name the place, and never quote the line: it may hold a secret."""
     mark = error.problem_mark or error.context_mark
     where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "(document)"
-    said = re.sub(r"'[^'<]{2,}'", "there", error.problem or "it can't be read")
+    said = _QUOTED.sub(_hidden, error.problem or "it can't be read")
     return Problem(path=where, value="", allowed=f"it is not YAML: {said}")
+
+
+def _hidden(quoted: re.Match[str]) -> str:
+    """Keep what YAML itself says: single characters, `<stream end>`."""
+    inside = quoted[0][1:-1]
+    return quoted[0] if len(inside) <= 1 or inside.startswith("<") else "there"
 
 
 def _number(text: str, *, whole: bool) -> Scalar:

@@ -32,8 +32,8 @@ class PolicyState:
         if self.hot or self.path is None:
             return None
         return (
-            f"{self.path} has no ..data beside it: a ConfigMap that is mounted by subPath is never "
-            "updated, so changes of it need a restart"
+            f"{self.path} has no ..data beside it, as a mounted ConfigMap has: if it is mounted by "
+            "subPath it is never updated, and a change needs a restart"
         )
 
 

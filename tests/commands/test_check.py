@@ -34,6 +34,24 @@ def test_clean(tmp_path: Path) -> None:
     )
 
 
+def test_files_without_anything_to_judge() -> None:
+    """A wrong path does not look like a good file."""
+    code, text = run(str(DEPLOY / "service.yaml"))
+    assert code == 0
+    assert text.splitlines() == [
+        f"{DEPLOY / 'service.yaml'}: warning: (files): no policy, no ScaledObject among them",
+        "policies: 0, ScaledObjects: 0, errors: 0, warnings: 1",
+    ]
+
+
+def test_a_value_that_is_missing_is_not_quoted(tmp_path: Path) -> None:
+    """What must be there is said to be required, and no empty text is blamed."""
+    (tmp_path / "policy.yaml").write_text("pools: {a: {maxNodes: 1, node: {cpu: 1}}}")
+    _, text = run(str(tmp_path))
+    assert "error: pools.a.nodeSelector: it is required" in text
+    assert "''" not in text
+
+
 def test_all_problems_of_all_files(tmp_path: Path) -> None:
     """Errors of every file come in one run, and exit 2; a missing file is one of them."""
     (tmp_path / "policy.yaml").write_text("defaults: {idle_time: 5}")

@@ -90,6 +90,12 @@ def test_what_is_no_yaml(text: str) -> None:
     assert len(problems) == 1
 
 
+def test_syntax_problem_keeps_the_signs_of_yaml() -> None:
+    """What is expected is said as YAML says it."""
+    _, (problem,) = read_documents("a: {b: 1\n")
+    assert problem.allowed == "it is not YAML: expected ',' or '}', but got '<stream end>'"
+
+
 def test_syntax_problem_names_the_place_only() -> None:
     """The line is never quoted: it may hold a secret."""
     _, (problem,) = read_documents("a: 1\nheaders: {Authorization: Bearer hunter2: x")
