@@ -34,6 +34,7 @@ SPEC_KEYS = (
     "fallback",
 )
 _DEFAULT_MAX = 100
+_WITHOUT_SCALE = ("RayCluster", "RayJob", "RayService", "Job", "JobSet")
 _BEHAVIOR = ("spec", "advanced", "horizontalPodAutoscalerConfig", "behavior")
 _PAUSED_SCALE_IN = "autoscaling.keda.sh/paused-scale-in"
 _SMALL = 10
@@ -139,6 +140,10 @@ def _metadata(manifest: Manifest, trigger: OurTrigger) -> Iterator[Finding]:
         allowed = "allowed is AverageValue, or nothing: others multiply by the pods that run"
         path = (*trigger.path, "metricType")
         yield manifest.error(path, value=shown(trigger.metric_type), allowed=allowed)
+    if not trigger.metadata.get("scalerAddress"):
+        path = (*trigger.path, "metadata", "scalerAddress")
+        allowed = "it is required: HOST:PORT of the Service, as KEDA reaches it"
+        yield manifest.error(path, value="", allowed=allowed)
     for key, value in trigger.metadata.items():
         if not isinstance(value, str):
             path = (*trigger.path, "metadata", key)
@@ -208,7 +213,7 @@ def _cooldown(manifest: Manifest) -> Iterator[Finding]:
         at(manifest.tree, "spec", key) for key in ("initialCooldownPeriod", "cooldownPeriod")
     )
     if not isinstance(initial, int) or initial <= 0:
-        allowed = "it guards a target that was just created from going to zero at once"
+        allowed = "set it: it keeps a target that was just created from going to zero at once"
         value = "" if initial is None else shown(initial)
         yield manifest.warning(("spec", "initialCooldownPeriod"), value=value, allowed=allowed)
     if cooldown is not None and (not isinstance(cooldown, int) or cooldown < SHORT_COOLDOWN):
@@ -222,10 +227,13 @@ def _target(manifest: Manifest) -> Iterator[Finding]:
         yield manifest.error((*path, "name"), value="", allowed="it is required")
     if at(manifest.tree, *path, "kind") == "PyTorchJob":
         allowed = (
-            "its operator brings a worker back again and again, and Kueue can't suspend it then: "
-            "use a WorkerScale with mode Release"
+            "its operator brings a worker back again and again, and Kueue can't suspend it then"
         )
         yield manifest.warning((*path, "kind"), value="PyTorchJob", allowed=allowed)
+    elif at(manifest.tree, *path, "kind") in _WITHOUT_SCALE:
+        kind = shown(at(manifest.tree, *path, "kind"))
+        allowed = "it has no /scale subresource, which KEDA needs of a target"
+        yield manifest.warning((*path, "kind"), value=kind, allowed=allowed)
 
 
 def sizes(manifest: Manifest) -> tuple[int, int, int | None]:

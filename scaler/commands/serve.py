@@ -50,7 +50,7 @@ def add_parser(commands: Commands) -> None:
         type=float,
         default=0.0,
         metavar="SECONDS",
-        help="how long to answer on, not ready, after the signal to stop; default: %(default)s",
+        help="how long to answer on, not ready, after the signal to stop; default: %(default)g s",
     )
     parser.add_argument("--verbose", action="store_true", help="log debug messages")
     add_cluster_arguments(parser)

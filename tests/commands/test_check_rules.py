@@ -189,6 +189,12 @@ def test_clean(tree: Mapping[str, Any]) -> None:
             f"{BEHAVIOR}.scaleDown.selectPolicy",
             id="a pool that the HPA does shrink",
         ),
+        pytest.param(
+            IDLE,
+            drop(f"{TRIGGER}.metadata.scalerAddress"),
+            "spec.triggers[0].metadata.scalerAddress",
+            id="no address",
+        ),
         pytest.param(IDLE, drop("metadata.name"), "metadata.name", id="no name"),
         pytest.param(
             IDLE, drop("spec.scaleTargetRef.name"), "spec.scaleTargetRef.name", id="no target"
@@ -270,6 +276,12 @@ def test_number_in_metadata() -> None:
             id="pool and shape",
         ),
         pytest.param(IDLE, put("spec.minReplicas", 1), "spec.minReplicas", id="a key of the HPA"),
+        pytest.param(
+            IDLE,
+            put("spec.scaleTargetRef.kind", "RayCluster"),
+            "spec.scaleTargetRef.kind",
+            id="a kind without /scale",
+        ),
     ],
 )
 def test_warnings(tree: Mapping[str, Any], edit: Edit, path: str) -> None:
