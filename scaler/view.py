@@ -17,7 +17,8 @@ from scaler.core.decision import (
     Value,
     answer,
 )
-from scaler.core.quantity import format_instant
+from scaler.core.quantity import format_duration, format_instant, several
+from scaler.core.reasons import CLASS_WORDS
 
 
 class ShownAnswer(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True, kw_only=True):
@@ -150,34 +151,44 @@ def _queue(queue: QueueEvidence | None) -> tuple[str, ...]:
     if queue is None:
         return ()
     found = [
-        f"  class     {c.workload_class}: {c.workloads} Workloads, {c.gpus} GPUs, {c.cluster_queue}"
+        f"  class     {_class(c.workload_class)}: {several(c.workloads, 'Workload')}, "
+        f"{several(c.gpus, 'GPU')}, {c.cluster_queue}"
         for c in queue.classes
     ]
     if queue.missing_cluster_queues:
         found.append(f"  missing   ClusterQueues {', '.join(queue.missing_cluster_queues)}")
     if queue.not_routable:
-        found.append(f"  unroutable {queue.not_routable} Workloads: LocalQueue missing or stopped")
+        found.append(
+            f"  unroutable {several(queue.not_routable, 'Workload')}: LocalQueue missing or stopped"
+        )
     if queue.not_counted_dra:
-        found.append(f"  not counted: {queue.not_counted_dra} pods that ask by DRA claims only")
+        pods = several(queue.not_counted_dra, "pod")
+        found.append(f"  not counted: {pods} with DRA claims only")
     if queue.skipped_objects:
-        found.append(f"  skipped   {queue.skipped_objects} objects that could not be decoded")
+        objects = several(queue.skipped_objects, "object")
+        found.append(f"  skipped   {objects} that could not be decoded")
     if queue.pool is not None:
         pool = queue.pool
         found.append(
-            f"  pool      {pool.pool}: {pool.present} nodes ({pool.usable} usable, "
+            f"  pool      {pool.pool}: {several(pool.present, 'node')} ({pool.usable} usable, "
             f"{pool.coming} coming, {pool.broken} broken), {pool.new} new, {pool.empty} empty, "
             f"spare {pool.spare}, at most {pool.max_nodes}{', capped' if pool.capped else ''}"
         )
     return tuple(found)
 
 
+def _class(letter: str) -> str:
+    words = CLASS_WORDS.get(letter)
+    return f"{letter} ({words})" if words else letter
+
+
 def _idle(idle: IdleEvidence | None) -> tuple[str, ...]:
     if idle is None:
         return ()
-    since = "unknown" if idle.idle_seconds is None else f"{idle.idle_seconds:.0f} s"
-    limit = f"{idle.idle_after_seconds:.0f} s"
+    since = "unknown" if idle.idle_seconds is None else format_duration(round(idle.idle_seconds))
+    limit = format_duration(idle.idle_after_seconds)
     return (
-        f"  workload  {idle.workload} ({idle.component}): {idle.verdict}",
+        f"  workload  {idle.workload}{_component(idle)}: {idle.verdict}",
         f"  idle for  {since}, limit {limit}",
         f"  GPUs      {idle.physical_gpus} seen, {idle.gpus_requested} requested",
         f"  pods      {len(idle.pods)}: {', '.join(idle.pods[:5])}",
@@ -185,7 +196,11 @@ def _idle(idle: IdleEvidence | None) -> tuple[str, ...]:
     )
 
 
+def _component(idle: IdleEvidence) -> str:
+    return f" ({idle.component})" if idle.component else ""
+
+
 def _device(device: DeviceEvidence) -> str:
     peak = "no sample" if device.peak_percent is None else f"peak {device.peak_percent:.1f} %"
     signal = f" ({device.signal})" if device.signal else ""
-    return f"  device    {device.device}: {peak}{signal}, {device.samples} samples"
+    return f"  device    {device.device}: {peak}{signal}, {several(device.samples, 'sample')}"

@@ -1,5 +1,6 @@
 """The closed sets of words that explain a Decision and class a Workload."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -108,3 +109,18 @@ class WorkloadClass(StrEnum):
     """Finished, or being deleted with no live pod: counts nowhere."""
     CONTRADICTORY = "Contradictory"
     """Status that contradicts itself: no growth, and visible."""
+
+
+CLASS_WORDS: Mapping[str, str] = {
+    WorkloadClass.UNPLACED: "admitted, no place for its pods",
+    WorkloadClass.TOPOLOGY: "no place in the topology",
+    WorkloadClass.CHECKS: "admission check pending",
+    WorkloadClass.QUOTA: "waits for quota",
+    WorkloadClass.EXCEEDS: "more than the ClusterQueue can have",
+    WorkloadClass.NO_FLAVOR: "no flavor matches",
+    WorkloadClass.NOT_DEMAND: "inactive, stopped or backing off",
+    WorkloadClass.PREEMPTING: "waits for preemption victims",
+    WorkloadClass.BLOCKED: "waits for earlier pods to be Ready",
+    WorkloadClass.NOT_EVALUATED: "not looked at by Kueue yet",
+}
+"""What the letters mean, for people."""

@@ -28,7 +28,7 @@ from scaler.core.decision import (
 )
 from scaler.core.model import Kind, SourceState
 from scaler.core.policy import Policy
-from scaler.core.reasons import Reason
+from scaler.core.reasons import CLASS_WORDS, Reason
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import Problem, TriggerRef
 from scaler.core.usage import Usage, UsageKey
@@ -332,3 +332,12 @@ def test_the_page_reads_only_names_that_decisions_have() -> None:
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+def test_the_page_names_the_classes_as_explain_does() -> None:
+    """The letters of classes have the same words everywhere."""
+    page = files("scaler.status").joinpath("page.html").read_text()
+    block = re.search(r"const CLASSES = \{(.*?)\};", page, re.DOTALL)
+    assert block is not None
+    words = dict(re.findall(r'\b([A-J]): "([^"]+)"', block[1]))
+    assert words == {str(letter): word for letter, word in CLASS_WORDS.items()}
