@@ -150,7 +150,13 @@ def _objects(reading: _Reading, joiner: Joiner, at: Instant) -> set[Kind]:
         if name not in known:
             allowed = ", ".join(f"{kind}.yaml" for kind in Kind)
             reading.refuse(f"objects/{name}", name, f"one of {allowed} is")
-    files = {known[name]: name for name in names if name in known}
+    files: dict[Kind, str] = {}
+    for name in (name for name in names if name in known):
+        first = files.setdefault(known[name], name)
+        if first != name:
+            reading.refuse(
+                f"objects/{name}", name, f"one file a kind, and objects/{first} is there"
+            )
     for kind in Kind:
         if kind in files:
             _apply(reading, joiner, kind, f"objects/{files[kind]}")
@@ -165,7 +171,11 @@ def _objects(reading: _Reading, joiner: Joiner, at: Instant) -> set[Kind]:
 def _apply(reading: _Reading, joiner: Joiner, kind: Kind, name: str) -> None:
     records: list[Record] = []
     skipped = 0
-    for document in reading.documents(name) or ():
+    documents = reading.documents(name)
+    if documents == []:
+        allowed = "objects or a List are; `items: []` says that there are none"
+        reading.refuse(name, "(nothing)", allowed)
+    for document in documents or ():
         decoded = decode(kind, msgspec.json.encode(document))
         records += decoded.records
         skipped += decoded.skipped

@@ -170,3 +170,20 @@ def test_a_json_file_that_is_no_json_is_refused(tmp_path: Path, text: str) -> No
     (folder / "objects" / "cohorts.json").write_text(text, encoding="utf-8")
     with pytest.raises(BadBundle, match=r"objects/cohorts\.json: .* YAML or JSON is"):
         load(folder)
+
+
+def test_a_file_with_nothing_in_it_does_not_say_that_there_is_nothing(tmp_path: Path) -> None:
+    """K01: what was cut off while it was written is missing data."""
+    folder = write(tmp_path)
+    (folder / "objects" / "pods.yaml").write_text("")
+    with pytest.raises(BadBundle, match=r"objects/pods\.yaml: '\(nothing\)' is not allowed"):
+        load(folder)
+
+
+def test_two_files_of_one_kind_are_refused(tmp_path: Path) -> None:
+    """One of them would be left out unseen."""
+    folder = write(tmp_path)
+    for name in ("cohorts.json", "cohorts.yaml"):
+        (folder / "objects" / name).write_text("{}")
+    with pytest.raises(BadBundle, match=r"one file a kind, and objects/cohorts\.json is there"):
+        load(folder)

@@ -72,7 +72,7 @@ def _wake_annotation(question: Question) -> str | None:
     """Read kueue-gpu-scaler.dev/wake: it wakes for idleAfter + graceAfterStart from its time on.
 
     A workload that it woke is judged after that span at the earliest, so that one annotation
-    wakes once and needs not be taken off.
+    wakes once and needs not be taken off. `now` has no time: it wakes for as long as it is there.
     """
     thresholds = question.resolved.effective
     span = thresholds.idle_after + thresholds.grace_after_start
@@ -80,7 +80,7 @@ def _wake_annotation(question: Question) -> str | None:
     if question.scaled_object is not None:
         times.append(("the ScaledObject", question.scaled_object.wake_at))
     for whose, at in times:
-        if at is not None and at <= question.now < at + span:
+        if at is not None and (at == 0.0 or at <= question.now < at + span):
             return f"kueue-gpu-scaler.dev/wake on {whose}"
     return None
 

@@ -121,13 +121,14 @@ def test_readings_are_not_asked_at_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("age", "wakes"), [(-1, False), (0, True), (1799, True), (1800, False), (None, False)]
+    ("age", "wakes"),
+    [(-1, False), (0, True), (1799, True), (1800, False), (None, False), (NOW, True)],
 )
 @pytest.mark.parametrize("on_workload", [True, False])
 def test_the_wake_annotation_wakes_for_one_window_from_its_time_on(
     age: float | None, *, wakes: bool, on_workload: bool
 ) -> None:
-    """The wake annotation wakes for one window from its time on."""
+    """The wake annotation wakes for one window from its time on, and `now` at any time."""
     at = None if age is None else NOW - age
     job = kueue_job("w", wake_at=at if on_workload else None)
     scaled_object = replace(so(), wake_at=None if on_workload else at)
