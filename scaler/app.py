@@ -102,7 +102,11 @@ class App:
                 clock=clock,
                 speed=speed,
             ),
-            Announcer(store=self._store, writer=EventWriter(api), clock=clock),
+            Announcer(
+                store=self._store,
+                writer=EventWriter(api, failed=telemetry.events_failed.inc),
+                clock=clock,
+            ),
         )
         self._status = StatusServer(
             store=self._store,

@@ -1,6 +1,8 @@
 """Write Events on ScaledObjects: one for each subject, however many replicas tell of it."""
 
 import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
@@ -14,6 +16,8 @@ _COMPONENT = "kueue-gpu-scaler"
 _LONGEST_MESSAGE = 1024
 """The API server refuses longer ones."""
 _LONGEST_NAME = 253
+_MOST_COUNTS = 10_000
+"""Kept in memory; ScaledObjects come and go, and their Events with them."""
 _EXISTS = 409
 
 _log = structlog.get_logger()
@@ -64,22 +68,26 @@ class EventWriter:
     written; after a restart counting goes on from what the Event says.
     """
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, *, failed: Callable[[], object] = lambda: None) -> None:
+        """Take the way in; `failed` is called for each Event that could not be written."""
         self._api = api
-        self._counts: dict[str, int] = {}
-        """By Event name, as last written or read."""
+        self._counts: OrderedDict[str, int] = OrderedDict()
+        """By Event name, as last written or read; the oldest are forgotten."""
         self._failing = False
+        self._failed = failed
 
-    def write(self, told: Told) -> None:
-        """Write one Event; a failure is logged once and never raised."""
+    def write(self, told: Told) -> bool:
+        """Write one Event; a failure is logged once, never raised, and gives False."""
         try:
             self._write(told)
         except (ApiError, NoAnswerError) as error:
             if not self._failing:
                 _log.warning("events can't be written", error=str(error), reason=told.reason)
             self._failing = True
-        else:
-            self._failing = False
+            self._failed()
+            return False
+        self._failing = False
+        return True
 
     def _write(self, told: Told) -> None:
         namespace, name = told.scaled_object.namespace, event_name(told)
@@ -91,7 +99,7 @@ class EventWriter:
                 raise
             self._patch(told, name, f"{path}/{name}")
         else:
-            self._counts[name] = 1
+            self._note(name, 1)
 
     def _patch(self, told: Told, name: str, path: str) -> None:
         news: dict[str, object] = {
@@ -104,14 +112,21 @@ class EventWriter:
         answer = self._api.send(
             "PATCH", path, body=msgspec.json.encode(news), content_type=MERGE_PATCH
         )
-        self._counts[name] = _count_of(answer)
+        self._note(name, _count_of(answer))
+
+    def _note(self, name: str, count: int) -> None:
+        self._counts[name] = count
+        self._counts.move_to_end(name)
+        if len(self._counts) > _MOST_COUNTS:
+            self._counts.popitem(last=False)
 
 
 def event_name(told: Told) -> str:
     """Name the Event, alike in every replica."""
     subject = f"{told.scaled_object.uid}/{told.subject}"
     digest = hashlib.sha256(subject.encode()).hexdigest()[:16]
-    return f"{told.scaled_object.name[: _LONGEST_NAME - 17]}.{digest}"
+    # A cut must not end with a character that no part of a name may end with.
+    return f"{told.scaled_object.name[: _LONGEST_NAME - 17].rstrip('-.')}.{digest}"
 
 
 def _count_of(answer: bytes) -> int:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import structlog
+
 from scaler.core.decision import Decision, Status
 from scaler.core.model import Instant, ScaledObject
 from scaler.core.reasons import Reason
@@ -16,6 +18,14 @@ SETTLED_SECONDS = 10.0
 
 TOLD = frozenset({Reason.SWALLOWED, Reason.TOPOLOGY_DISAGREES})
 """Reasons of plain decisions that a person should hear of."""
+
+RETRY_SECONDS = 60.0
+"""An Event that could not be written is tried again after so long."""
+
+FAILURES_A_LOOK = 3
+"""Then the look ends: while the API server is silent each failure takes a time-out."""
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +44,8 @@ class Announcement:
 class EventWriter(Protocol):
     """Where Events go; never raises."""
 
-    def write(self, announcement: Announcement) -> None:
-        """Write one Event."""
+    def write(self, announcement: Announcement) -> bool:
+        """Write one Event; say whether it was."""
         ...
 
 
@@ -46,6 +56,8 @@ class _Seen:
     word: str
     since: Instant
     told: bool = False
+    not_before: Instant = 0.0
+    """When to try again to tell; a failure sets it."""
 
 
 def word_of(decision: Decision) -> str:
@@ -82,31 +94,46 @@ class Announcer:
 
     def _run(self) -> None:
         while not self._stopping.wait(self._pace):
-            self.look(now=self._clock())
+            try:
+                self.look(now=self._clock())
+            except Exception:
+                # One odd object must not end the only thread that tells.
+                log.exception("announcing failed")
 
     def look(self, *, now: Instant) -> None:
         """Compare the newest decisions with what was told, and tell what settled since."""
         state = self._store.latest()
         self._seen = {ref: seen for ref, seen in self._seen.items() if ref in state.decisions}
+        failures = 0
         for ref, decision in state.decisions.items():
             scaled_object = state.snapshot.scaled_objects.get(ref.key)
-            if scaled_object is not None:
-                self._one(ref, decision, scaled_object, now)
+            if scaled_object is None:
+                continue
+            failures += not self._one(ref, decision, scaled_object, now)
+            if failures >= FAILURES_A_LOOK:
+                return
 
     def _one(
         self, ref: TriggerRef, decision: Decision, scaled_object: ScaledObject, now: Instant
-    ) -> None:
+    ) -> bool:
+        """Tell what there is to tell of one trigger; False where that failed."""
         word = word_of(decision)
         seen = self._seen.get(ref)
         if seen is None or (seen.word != word and not seen.told):
             self._seen[ref] = _Seen(word=word, since=now)
+        elif now < seen.not_before:
+            return True
         elif seen.word != word:
-            if seen.word == "Hold" and word != "Hold":
-                self._tell(decision, scaled_object, now, reason="HoldEnded", warning=False)
+            over = seen.word == "Hold"
+            if over and not self._tell(decision, scaled_object, now, reason="HoldEnded"):
+                seen.not_before = now + RETRY_SECONDS
+                return False
             self._seen[ref] = _Seen(word=word, since=now)
         elif word and not seen.told and now - seen.since >= SETTLED_SECONDS:
-            self._tell(decision, scaled_object, now, reason=word, warning=True)
-            seen.told = True
+            seen.told = self._tell(decision, scaled_object, now, reason=word)
+            seen.not_before = 0.0 if seen.told else now + RETRY_SECONDS
+            return seen.told
+        return True
 
     def _tell(
         self,
@@ -115,16 +142,15 @@ class Announcer:
         now: Instant,
         *,
         reason: str,
-        warning: bool,
-    ) -> None:
+    ) -> bool:
         message = {
             "Hold": f"KEDA is told to change nothing: {decision.reason}: {decision.detail}",
             "HoldEnded": f"decisions are made again: {decision.reason}: {decision.detail}",
         }.get(reason, decision.detail)
-        self._writer.write(
+        return self._writer.write(
             Announcement(
                 scaled_object=scaled_object,
-                warning=warning,
+                warning=reason != "HoldEnded",
                 reason=reason,
                 message=message,
                 subject=f"{decision.metric}/{reason}",

@@ -7,7 +7,7 @@ from typing import Protocol
 import structlog
 
 from scaler.core.model import Instant
-from scaler.core.policy import PrometheusSettings, Safety
+from scaler.core.policy import Policy, PrometheusSettings, Safety
 from scaler.core.usage import QueryAnswer, QueryKey, Usage, UsageKey
 from scaler.core.wanted import wanted
 from scaler.observer.changes import Inbox
@@ -80,8 +80,19 @@ class Poller:
 
     def _once(self) -> float:
         """Refresh what the triggers want now; give the seconds until the next time."""
+        policy = self._store.latest().policy.policy
+        try:
+            asked = self._refresh(policy)
+        except Exception:
+            # One bad trigger must not end the only thread that asks.
+            log.exception("refresh failed")
+            asked = True
+        # Nothing to ask yet: triggers appear with the first ScaledObjects, so look again soon.
+        return policy.prometheus.refresh if asked else min(1.0, policy.prometheus.refresh)
+
+    def _refresh(self, policy: Policy) -> bool:
+        """Ask for all that is wanted; False where nothing is."""
         state = self._store.latest()
-        policy = state.policy.policy
         want = wanted(
             snapshot=state.snapshot,
             refs=state.decisions.keys(),
@@ -89,17 +100,12 @@ class Poller:
             now=self._clock(),
         )
         if not want.usage and not want.queries:
-            # Nothing to ask yet: triggers appear with the first ScaledObjects, so look again soon.
-            return min(1.0, policy.prometheus.refresh)
-        try:
-            read = self._source.refresh(
-                settings=policy.prometheus,
-                safety=policy.safety,
-                usage=want.usage,
-                queries=want.queries,
-            )
-        except Exception:
-            log.exception("refresh failed")
-            return policy.prometheus.refresh
+            return False
+        read = self._source.refresh(
+            settings=policy.prometheus,
+            safety=policy.safety,
+            usage=want.usage,
+            queries=want.queries,
+        )
         self._inbox.usage(read.usage, read.answers)
-        return policy.prometheus.refresh
+        return True

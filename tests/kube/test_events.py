@@ -134,3 +134,9 @@ def test_names_are_alike_for_one_subject_and_fit(store: EventStore) -> None:
     assert len(event_name(one)) == 253
     EventWriter(store).write(News(scaled_object=long, message="m" * 5000))
     assert len(store.only["message"]) == 1024
+
+
+def test_a_cut_name_is_still_a_name() -> None:
+    """A part of a name may not end with a hyphen or a dot, wherever it is cut."""
+    long = replace(ABOUT, name="a" * 235 + "-.b")
+    assert event_name(News(scaled_object=long)).startswith("a" * 235 + ".")

@@ -1,12 +1,18 @@
 """People hear when HOLD begins and when it ends, and of nothing that passes by itself."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scaler.core.decision import Decision, Status
 from scaler.core.policy import Policy
 from scaler.core.reasons import Reason
 from scaler.core.trigger import TriggerRef
-from scaler.observer.announce import SETTLED_SECONDS, Announcement, Announcer
+from scaler.observer.announce import (
+    FAILURES_A_LOOK,
+    RETRY_SECONDS,
+    SETTLED_SECONDS,
+    Announcement,
+    Announcer,
+)
 from scaler.policyfile import PolicyState
 from scaler.store import Store
 from tests.builders import NOW, make_scaled_object, make_snapshot
@@ -20,9 +26,15 @@ class Written:
 
     announcements: list[Announcement] = field(default_factory=list)
 
-    def write(self, announcement: Announcement) -> None:
-        """Keep one."""
-        self.announcements.append(announcement)
+    down: bool = False
+    refused: int = 0
+
+    def write(self, announcement: Announcement) -> bool:
+        """Keep one, unless the API server is down."""
+        self.refused += self.down
+        if not self.down:
+            self.announcements.append(announcement)
+        return not self.down
 
     @property
     def reasons(self) -> list[str]:
@@ -41,7 +53,9 @@ class Stage:
             store=self.store, writer=self.written, clock=lambda: self.now, pace=0.0
         )
 
-    def see(self, reason: Reason, *, after: float = 0.0, known: bool = True) -> list[str]:
+    def see(
+        self, reason: Reason, *, after: float = 0.0, known: bool = True, others: int = 0
+    ) -> list[str]:
         """Publish a Decision with that reason, look, and give all that was announced."""
         self.now += after
         hold = reason in (Reason.NOT_SYNCED, Reason.PROMETHEUS_FAILED)
@@ -56,11 +70,15 @@ class Stage:
             detail="as the test says",
             at=self.now,
         )
+        refs = [
+            REF,
+            *(replace(REF, metadata=frozenset({("signal", str(n))})) for n in range(others)),
+        ]
         self.store.publish(
             snapshot=make_snapshot(scaled_objects=[make_scaled_object()] if known else []),
             policy=self.store.latest().policy,
-            decisions={REF: decision},
-            changed=frozenset({REF}),
+            decisions=dict.fromkeys(refs, decision),
+            changed=frozenset(refs),
         )
         self.announcer.look(now=self.now)
         return self.written.reasons
@@ -108,3 +126,27 @@ def test_a_trigger_without_a_scaled_object_is_told_nobody() -> None:
     stage = Stage()
     stage.see(Reason.NOT_SYNCED, known=False)
     assert stage.see(Reason.NOT_SYNCED, after=60, known=False) == []
+
+
+def test_what_could_not_be_told_is_told_later() -> None:
+    """The API server is down when most holds begin: the Event comes once it is back."""
+    stage = Stage()
+    stage.written.down = True
+    stage.see(Reason.NOT_SYNCED)
+    stage.see(Reason.NOT_SYNCED, after=SETTLED_SECONDS)
+    stage.written.down = False
+    assert stage.see(Reason.NOT_SYNCED, after=1) == [], "not at once: each trial costs a time-out"
+    assert stage.see(Reason.NOT_SYNCED, after=RETRY_SECONDS) == ["Hold"]
+    stage.written.down = True
+    stage.see(Reason.DEMAND, after=1)
+    stage.written.down = False
+    assert stage.see(Reason.DEMAND, after=RETRY_SECONDS) == ["Hold", "HoldEnded"]
+
+
+def test_a_silent_api_server_is_not_asked_for_every_trigger() -> None:
+    """A thousand triggers that begin to hold at once would else wait for a thousand time-outs."""
+    stage = Stage()
+    stage.written.down = True
+    for _ in range(2):
+        stage.see(Reason.NOT_SYNCED, others=50, after=SETTLED_SECONDS)
+    assert stage.written.refused == FAILURES_A_LOOK
