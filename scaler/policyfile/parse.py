@@ -9,13 +9,29 @@ from scaler.policyfile.fields import POLICY
 from scaler.policyfile.rules import broken_rules
 from scaler.policyfile.shapes import Reader
 
+MAX_PROBLEMS = 200
+"""More are counted, not listed: they go into each log line, page and answer about the policy."""
+
 
 def parse_policy(text: str) -> Policy | tuple[Problem, ...]:
-    """Parse YAML into a Policy; give every problem at once where there are any.
+    """Parse YAML into a Policy; give every problem at once where there are any, up to 200.
 
     It never raises, whatever the text. A text without content is a problem: an empty file is
     more likely a broken mount than the wish for built-in values (`{}` says that one).
     """
+    found = _parsed(text)
+    return found if isinstance(found, Policy) else _listed(found)
+
+
+def _listed(problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    left = len(problems) - MAX_PROBLEMS
+    if left <= 0:
+        return problems
+    more = Problem(path=written(()), value="", allowed=f"there are {left} more problems")
+    return (*problems[:MAX_PROBLEMS], more)
+
+
+def _parsed(text: str) -> Policy | tuple[Problem, ...]:
     documents, problems = read_documents(text)
     if problems and not documents:
         return problems

@@ -11,6 +11,8 @@ from scaler.policyfile.document import Path, Tree, written
 
 _PLACEHOLDER = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
 _PLACEHOLDERS = ("namespace", "workload")
+MAX_POOLS = 500
+"""Each is held against each other one; beyond, that would take longer than a reload may."""
 
 
 def broken_rules(policy: Policy, tree: Mapping[str, Tree]) -> tuple[Problem, ...]:
@@ -86,8 +88,13 @@ def _pools(policy: Policy) -> Iterable[Problem]:
         if pool.spare_nodes > pool.max_nodes:
             path = ("pools", pool.name, "spareNodes")
             yield _problem(path, str(pool.spare_nodes), f"maxNodes is {pool.max_nodes}")
+    if len(policy.pools) > MAX_POOLS:
+        yield _problem(("pools",), str(len(policy.pools)), f"at most {MAX_POOLS} pools are allowed")
+        return
+    told: set[str] = set()
     for first, second in combinations(policy.pools.values(), 2):
-        if _overlap(first, second):
+        if second.name not in told and _overlap(first, second):
+            told.add(second.name)  # with its first one: all pairs of many would bury the rest
             yield _problem(
                 ("pools", second.name, "nodeSelector"),
                 ", ".join(f"{key}={value}" for key, value in second.node_selector),

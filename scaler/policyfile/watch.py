@@ -80,6 +80,14 @@ class PolicyFile:
 def _content(path: Path) -> str | tuple[Problem, ...]:
     """Read the file's text, or say why it can't be read."""
     try:
+        if path.exists() and not path.is_file():  # to open a pipe would be to wait for a writer
+            return (
+                Problem(
+                    path=str(path),
+                    value="",
+                    allowed="the file can't be read: it must be a regular file",
+                ),
+            )
         with path.open("rb") as file:
             return file.read(4 * LARGEST_TEXT).decode("utf-8-sig")
     except UnicodeDecodeError:
