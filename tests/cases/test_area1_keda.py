@@ -49,6 +49,23 @@ def test_k02_prometheus_down_holds_three_polls(world: World, serve: Serve) -> No
     assert stream.results == [True]
 
 
+def test_k02_a_prometheus_that_hangs_holds_and_delays_no_answer(world: World, serve: Serve) -> None:
+    """K02, hanging instead of refusing: samples age by themselves, busy and idle alike."""
+    busy = world.add_running("a", percent=60.0)
+    idle = world.add_running("b", percent=0.0)
+    service = serve()
+    service.until("a", busy, value(1))
+    service.until("b", idle, value(1, active=False))
+    world.prometheus.fault = Fault.SLOW
+    world.clock.advance(150)
+    service.until("a", busy, HOLD)
+    service.until("b", idle, HOLD)
+    world.clock.advance(3600)
+    until(lambda: service.metric("source_age_seconds", source="workloads") == 0.0)
+    assert service.poll("a", busy) == HOLD
+    assert service.poll("b", idle) == HOLD
+
+
 def test_k02_api_server_down_answers_on_and_holds_after_five_minutes(
     world: World, serve: Serve
 ) -> None:
