@@ -153,13 +153,14 @@ def scaled_object(
     address = {"scalerAddress": "kueue-gpu-scaler.kueue-gpu-scaler:6000"}
     ours = {"type": "external-push", "metadata": address | dict(trigger)}
     behavior = {"scaleUp": {"tolerance": "0"}}
+    version = "apps/v1" if kind in ("Deployment", "StatefulSet") else "example.test/v1"
     at_rest = {} if idle_replicas is None else {"idleReplicaCount": idle_replicas}
     return {
         "apiVersion": "keda.sh/v1alpha1",
         "kind": "ScaledObject",
         "metadata": metadata("so", annotations=annotations),
         "spec": {
-            "scaleTargetRef": {"apiVersion": "example.test/v1", "kind": kind, "name": target},
+            "scaleTargetRef": {"apiVersion": version, "kind": kind, "name": target},
             "minReplicaCount": minimum,
             "maxReplicaCount": maximum,
             **at_rest,
