@@ -86,7 +86,9 @@ def test_a_queue_trigger_beside_it_sizes_the_target(scaler: str) -> None:
     queue = TriggerSpec(type=scaler, metadata=(("signal", "queue"),))
     own = so()
     both = replace(own, triggers=(*own.triggers, queue))
-    assert decided(cluster(usage=BUSY, scaled_object=both)).value == 1
+    pods = [worker(), worker("w-1")]
+    usage = usage_of(util("w-0", 0, 50), util("w-1", 1, 0))
+    assert decided(cluster(pods=pods, usage=usage, scaled_object=both)).value == 1
 
 
 def test_without_a_target_the_trigger_holds() -> None:

@@ -76,6 +76,20 @@ def test_a_schedule_keeps_its_namespaces_active(at: str, want: Reason) -> None:
     assert decided(snapshot, policy=policy, t=t).reason is want
 
 
+@pytest.mark.parametrize("hour", [9, 19])
+def test_an_opt_out_and_a_schedule_come_before_the_size(hour: int) -> None:
+    """An opt out and a schedule come before the size: what they keep active is woken."""
+    t = instant(f"2026-03-02T{hour:02}:00:00+01:00") - T0
+    policy = replace(POLICY, schedules=(OFFICE,))
+    kept = decided(cluster(pods=[], t=t), policy=policy, t=t)
+    scheduled = hour == 9
+    assert kept.reason is (Reason.SCHEDULED if scheduled else Reason.AT_ZERO)
+    assert (kept.active, kept.value) == (scheduled, int(scheduled))
+    target = make_target(replicas=0, opted_out=True)
+    kept = decided(cluster(pods=[], target=target, t=t), t=t)
+    assert (kept.active, kept.value, kept.reason) == (True, 1, Reason.OPTED_OUT)
+
+
 # --- at zero -----------------------------------------------------------------------------------
 
 
@@ -221,6 +235,13 @@ def test_a_component_without_devices_is_never_idle() -> None:
     target = make_target(replicas=1, shape=make_shape(gpus=0))
     decision = decided(cluster(target=target, pods=[worker(gpus=0)], usage=QUIET))
     assert (decision.active, decision.reason) == (True, Reason.NOTHING_TO_MEASURE)
+
+
+def test_a_component_without_devices_is_not_said_to_start() -> None:
+    """A component without devices is not said to start: no wait would make it measurable."""
+    target = make_target(replicas=2, shape=make_shape(gpus=0))
+    decision = decided(cluster(target=target, pods=[]))
+    assert decision.reason is Reason.NOTHING_TO_MEASURE
 
 
 def test_devices_of_another_vendor_can_not_be_measured() -> None:
