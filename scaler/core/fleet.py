@@ -13,15 +13,20 @@ from dataclasses import dataclass
 from scaler.core.bins import Stage
 from scaler.core.constraints import HOSTNAME, untolerated
 from scaler.core.model import Amounts, Instant, Node, ScaledObject, Taint, Toleration
+from scaler.core.node_state import (
+    KUBERNETES,
+    has_devices,
+    held_on,
+    is_idle,
+    is_settled,
+    is_young,
+    left_of,
+    taints_of,
+    turned,
+)
 from scaler.core.packing import Space
 from scaler.core.policy import Pool
 from scaler.core.snapshot import Snapshot
-
-_KUBERNETES = "node.kubernetes.io/"
-"""The node controller's taints: they follow a node's state, and say nothing of the next node."""
-
-_JUDGED = frozenset(_KUBERNETES + one for one in ("not-ready", "unreachable", "unschedulable"))
-"""Taints that only repeat what is judged by the node's own fields."""
 
 _SEVERAL = 2
 """Nodes that must agree before a label or taint is taken for the pool's."""
@@ -78,11 +83,11 @@ def fleet_of(
     staying = sum(not one.deleting for one in nodes)
     young = resized_at is not None and now - resized_at < pool.provisioning_timeout
     unborn = max(0, size - staying) if size is not None and young else 0
-    requests = snapshot.node_requests
+    requests = {one.name: held_on(snapshot, one.name, pool, now) for one in nodes}
     spaces = [
         _coming(one, pool, requests.get(one.name, ()), own_taints)
         if stage is Stage.COMING
-        else _usable(one, pool, requests.get(one.name, ()), young=_young(one, pool, now))
+        else _usable(one, pool, requests.get(one.name, ()), young=is_young(one, pool, now))
         for one, stage in stages
         if stage is not None
     ]
@@ -103,7 +108,7 @@ def fleet_of(
         may_bear=may_bear,
         offered=_offered([one for one in nodes if _came(one, pool, since, now)], pool, requests),
         newest_ready=max(
-            (_turned(one) for one, stage in stages if stage is Stage.USABLE), default=None
+            (turned(one) for one, stage in stages if stage is Stage.USABLE), default=None
         ),
     )
 
@@ -111,7 +116,7 @@ def fleet_of(
 def belongs(node: Node, pool: Pool) -> bool:
     """Say whether a node is the pool's; without a selector all that offer its devices are."""
     if not pool.node_selector:
-        return _has_devices(node, pool)
+        return has_devices(node, pool)
     return all(node.labels.get(key) == value for key, value in pool.node_selector)
 
 
@@ -140,42 +145,16 @@ def _stage(
     if node.deleting or node.unschedulable:
         return None
     if not node.ready:
-        just = now - _turned(node) < pool.not_ready_grace
-        return Stage.COMING if just or _young(node, pool, now) else None
-    foreign = untolerated(_taints(node), (*tolerations, *_tolerating(own_taints)))
-    if _has_devices(node, pool) and not foreign:
+        just = now - turned(node) < pool.not_ready_grace
+        return Stage.COMING if just or is_young(node, pool, now) else None
+    foreign = untolerated(taints_of(node), (*tolerations, *_tolerating(own_taints)))
+    if has_devices(node, pool) and not foreign:
         return Stage.USABLE
-    return Stage.COMING if _young(node, pool, now) else None
-
-
-def _young(node: Node, pool: Pool, now: Instant) -> bool:
-    """Say whether what a node still lacks may only be on its way."""
-    return now - node.created < pool.provisioning_timeout
-
-
-def _turned(node: Node) -> Instant:
-    return node.created if node.ready_changed is None else node.ready_changed
-
-
-def _devices(pool: Pool) -> Iterable[str]:
-    return (resource for resource, amount in pool.node if "/" in resource and amount)
-
-
-def _has_devices(node: Node, pool: Pool) -> bool:
-    there = dict(node.allocatable)
-    return all(there.get(resource, 0) for resource in _devices(pool))
-
-
-def _taints(node: Node) -> tuple[Taint, ...]:
-    return tuple(one for one in node.taints if one.key not in _JUDGED)
+    return Stage.COMING if is_young(node, pool, now) else None
 
 
 def _tolerating(taints: Iterable[Taint]) -> Iterable[Toleration]:
     return (Toleration(key=one.key, value=one.value, effect=one.effect) for one in taints)
-
-
-def _settled(node: Node, pool: Pool, now: Instant) -> bool:
-    return node.ready and not node.deleting and not _young(node, pool, now)
 
 
 def _shared_taints(nodes: Iterable[Node], pool: Pool, now: Instant) -> tuple[Taint, ...]:
@@ -183,11 +162,11 @@ def _shared_taints(nodes: Iterable[Node], pool: Pool, now: Instant) -> tuple[Tai
 
     Without them a pod that tolerates none of the pool's nodes would buy one more for ever.
     """
-    settled = [frozenset(_taints(one)) for one in nodes if _settled(one, pool, now)]
+    settled = [frozenset(taints_of(one)) for one in nodes if is_settled(one, pool, now)]
     if len(settled) < _SEVERAL:
         return ()
     shared = frozenset.intersection(*settled)
-    return tuple(sorted((one for one in shared if not one.key.startswith(_KUBERNETES)), key=repr))
+    return tuple(sorted((one for one in shared if not one.key.startswith(KUBERNETES)), key=repr))
 
 
 def _shared_labels(nodes: Sequence[Node], pool: Pool) -> Mapping[str, str]:
@@ -203,7 +182,7 @@ def _label_keys(nodes: Iterable[Node], pool: Pool, now: Instant) -> frozenset[st
 
     Else a flavor's label that the pool's nodes lack would buy one more for ever.
     """
-    settled = [frozenset(one.labels) for one in nodes if _settled(one, pool, now)]
+    settled = [frozenset(one.labels) for one in nodes if is_settled(one, pool, now)]
     return None if len(settled) < _SEVERAL else frozenset.union(*settled)
 
 
@@ -211,7 +190,7 @@ def _came(node: Node, pool: Pool, since: Instant | None, now: Instant) -> bool:
     """Say whether the node came for pods that wait since then, and shows what it has."""
     if since is None or node.created < since:
         return False
-    shows = _has_devices(node, pool) or not _young(node, pool, now)
+    shows = has_devices(node, pool) or not is_young(node, pool, now)
     return shows and node.ready and not node.deleting and not node.unschedulable
 
 
@@ -222,7 +201,7 @@ def _offered(came: Sequence[Node], pool: Pool, requests: Mapping[str, Amounts]) 
     smaller type, no driver), one more would be as little use.
     """
     taken = [(one.allocatable, requests.get(one.name, ())) for one in came]
-    shown = [_left(there, asked) for there, asked in taken if _idle(pool, asked)]
+    shown = [left_of(there, asked) for there, asked in taken if is_idle(pool, asked)]
     if len(shown) < _SEVERAL:
         shown = [there for there, _ in taken]
     if len(shown) < _SEVERAL:
@@ -236,10 +215,10 @@ def _offered(came: Sequence[Node], pool: Pool, requests: Mapping[str, Amounts]) 
 def _usable(node: Node, pool: Pool, requested: Amounts, *, young: bool) -> Space:
     """Give what a node offers; while it is young, labels may come later than its devices."""
     return Space(
-        free=_left(node.allocatable, requested),
+        free=left_of(node.allocatable, requested),
         labels=node.labels,
-        taints=_taints(node),
-        idle=_idle(pool, requested),
+        taints=taints_of(node),
+        idle=is_idle(pool, requested),
         labelled=not young,
     )
 
@@ -250,24 +229,13 @@ def _coming(node: Node, pool: Pool, requested: Amounts, own_taints: tuple[Taint,
     It may lack labels yet: those of device discovery come with the devices.
     """
     return Space(
-        free=_left(_completed(node.allocatable, pool.node), requested),
+        free=left_of(_completed(node.allocatable, pool.node), requested),
         labels=node.labels,
-        taints=tuple(one for one in _taints(node) if one in own_taints),
+        taints=tuple(one for one in taints_of(node) if one in own_taints),
         stage=Stage.COMING,
-        idle=_idle(pool, requested),
+        idle=is_idle(pool, requested),
         labelled=False,
     )
-
-
-def _left(there: Amounts, requested: Amounts) -> Amounts:
-    """Subtract, and keep a resource of which nothing is left: unnamed ones may have no limit."""
-    taken = dict(requested)
-    return tuple((name, max(0, amount - taken.get(name, 0))) for name, amount in there)
-
-
-def _idle(pool: Pool, requested: Amounts) -> bool:
-    devices = frozenset(_devices(pool))
-    return not any(resource in devices and amount for resource, amount in requested)
 
 
 def _completed(allocatable: Amounts, node: Amounts) -> Amounts:

@@ -102,6 +102,7 @@ def _whole(wire: WirePod, labels: Labels, annotations: PodAnnotations) -> Pod:
         requests=shape(shape_key(spec)).requests,
         node=intern(spec.node_name) if spec.node_name else None,
         deleting=meta.deletion_timestamp is not None,
+        gone_by=moment(meta.deletion_timestamp),
         ready_since=_ready_since(conditions.get("Ready")),
         started=moment(status.start_time),
         unschedulable=_unschedulable(conditions.get("PodScheduled")),

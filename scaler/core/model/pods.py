@@ -29,6 +29,8 @@ class Pod:
     requests: Amounts
     node: str | None = None
     deleting: bool = False
+    gone_by: Instant | None = None
+    """deletionTimestamp: when its grace period is over; None while it is not deleting."""
     ready_since: Instant | None = None
     """lastTransitionTime of Ready=True; None while not Ready."""
     started: Instant | None = None
