@@ -6,6 +6,7 @@ import structlog
 
 from scaler.core.decision import Decision
 from scaler.core.model import Kind, SourceState
+from scaler.core.reasons import Reason
 from scaler.core.trigger import TriggerRef
 from scaler.core.usage import QueryAnswer, QueryKey, Usage, UsageKey
 from scaler.kube.forms import Record
@@ -69,7 +70,7 @@ class ChangeLog:
 
     def _one(self, ref: TriggerRef, decision: Decision) -> None:
         self._telemetry.changes.labels(decision.reason).inc()
-        would = decision.idle is not None and decision.idle.would_be_idle
+        would = decision.reason is Reason.DRY_RUN
         if would and ref not in self._would:
             self._telemetry.would_have.labels(decision.namespace, decision.name).inc()
         (self._would.add if would else self._would.discard)(ref)

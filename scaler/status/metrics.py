@@ -8,6 +8,7 @@ from prometheus_client.registry import Collector
 
 from scaler.core.decision import Decision, Status
 from scaler.core.model import Instant
+from scaler.core.reasons import Reason
 from scaler.store import State, Store
 from scaler.telemetry import PREFIX, Telemetry
 
@@ -83,7 +84,7 @@ def _idle(decisions: Iterable[Decision]) -> Iterator[Metric]:
         names = (decision.namespace, decision.name, idle.workload, idle.component)
         if idle.idle_seconds is not None:
             seconds.add_metric(names, idle.idle_seconds)
-        would.add_metric(names, float(idle.would_be_idle))
+        would.add_metric(names, float(decision.reason is Reason.DRY_RUN))
     yield from (seconds, would)
 
 

@@ -1,8 +1,10 @@
 """What is counted as it passes by."""
 
+from scaler.core.decision import Decision, Status
 from scaler.core.policy import Policy
+from scaler.core.reasons import Reason
 from scaler.core.snapshot import Snapshot
-from scaler.core.trigger import Problem
+from scaler.core.trigger import Problem, TriggerRef
 from scaler.observer.counting import ChangeLog
 from scaler.policyfile import PolicyState
 from scaler.store import Store
@@ -22,3 +24,34 @@ def test_each_refused_policy_is_counted_once_however_often_it_is_published() -> 
     for policy in (GOOD, BAD, BAD, OTHER, GOOD):
         store.publish(snapshot=Snapshot(at=NOW), policy=policy, decisions={}, changed=frozenset())
     assert telemetry.registry.get_sample_value("kueue_gpu_scaler_policy_refused_total") == 2.0
+
+
+def test_only_a_dry_run_would_have_scaled_to_zero() -> None:
+    """An idle workload that does go is no saving missed; one in a dry run is, once per rest."""
+    telemetry = Telemetry()
+    ref = TriggerRef.of(namespace="ml", name="llm", metadata={"signal": "idle"})
+    store = Store(policy=GOOD, at=NOW)
+    store.listen(ChangeLog(telemetry))
+    for reason in (Reason.IDLE, Reason.DRY_RUN, Reason.DRY_RUN, Reason.BUSY, Reason.DRY_RUN):
+        decision = Decision(
+            namespace="ml",
+            name="llm",
+            metric="m",
+            status=Status.OK,
+            active=reason is not Reason.IDLE,
+            value=1,
+            reason=reason,
+            detail="",
+            at=NOW,
+        )
+        store.publish(
+            snapshot=Snapshot(at=NOW),
+            policy=GOOD,
+            decisions={ref: decision},
+            changed=frozenset({ref}),
+        )
+    count = telemetry.registry.get_sample_value(
+        "kueue_gpu_scaler_dry_run_would_have_scaled_to_zero_total",
+        {"namespace": "ml", "scaled_object": "llm"},
+    )
+    assert count == 2.0

@@ -277,6 +277,8 @@ def test_metrics_hold_what_alerts_need() -> None:
     } <= names
     demand = (("class", "D"), ("cluster_queue", "cq"))
     assert samples[("kueue_gpu_scaler_workloads", demand)] == 4.0
+    would = [value for (name, _), value in samples.items() if name.endswith("would_be_idle")]
+    assert would == [0.0], "no dry run is in force"
     assert samples[("kueue_gpu_scaler_source_age_seconds", (("source", "pods"),))] == 7.0
 
 
