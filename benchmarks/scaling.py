@@ -22,6 +22,7 @@ from scaler.store import State
 
 LOOPBACK = "127.0.0.1"
 _PATIENCE = 60.0
+_SYNC_PATIENCE = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,7 @@ def scaler(fleet: Fleet) -> Iterator[Scaler]:
         try:
             synced = ours.recv()
             if not isinstance(synced, Synced):
-                raise TypeError(f"the scaler answered {synced!r}")
+                raise RuntimeError(f"the scaler says: {synced}")  # noqa: TRY004 - no wrong argument
             yield Scaler(synced=synced, api=server, pipe=ours)
         finally:
             ours.send("stop")
@@ -140,8 +141,10 @@ async def _serve(fleet: Fleet, kubeconfig: Path, pipe: Connection) -> None:
     store.listen(watch)
     grpc, _ = await app.start()
     loop = asyncio.get_running_loop()
-    await loop.run_in_executor(None, watch.decided.wait)
-    pipe.send(watch.synced(grpc.port))
+    if await loop.run_in_executor(None, watch.decided.wait, _SYNC_PATIENCE):
+        pipe.send(watch.synced(grpc.port))
+    else:
+        pipe.send("there is a trigger that nothing was decided for")
     server = app._server  # noqa: SLF001 - same
     while (asked := await loop.run_in_executor(None, pipe.recv)) != "stop":
         pipe.send(peak_rss() if asked == "rss" or server is None else server.streams)
