@@ -102,6 +102,7 @@ def judge(manifest: Manifest) -> Iterator[Finding]:
     for trigger in ours:
         yield from _metadata(manifest, trigger)
         yield from _tolerance(manifest, trigger)
+        yield from _idle_sizes(manifest, trigger)
     yield from _scale_in(manifest, ours)
     yield from _cooldown(manifest)
     yield from _target(manifest)
@@ -180,6 +181,21 @@ def _scale_in(manifest: Manifest, ours: tuple[OurTrigger, ...]) -> Iterator[Find
     elif paused and any(isinstance(trigger.parsed, IdleTrigger) for trigger in ours):
         allowed = "it keeps idle workers from ever going to zero"
         yield manifest.warning(annotation, value="true", allowed=allowed)
+
+
+def _idle_sizes(manifest: Manifest, trigger: OurTrigger) -> Iterator[Finding]:
+    """Sizes that the ScaledObject does not let an idle trigger reach."""
+    if not isinstance(trigger.parsed, IdleTrigger):
+        return
+    least, most, idle = sizes(manifest)
+    kind, replicas = at(manifest.tree, "spec", "scaleTargetRef", "kind"), trigger.parsed.replicas
+    if least >= 1 and idle is None and kind != "StatefulSet":  # theirs are judged with Kueue's
+        allowed = "it keeps idle workers from ever going to zero, without idleReplicaCount: 0"
+        yield manifest.warning(("spec", "minReplicaCount"), value=str(least), allowed=allowed)
+    if replicas is not None and replicas > most:
+        path = (*trigger.path, "metadata", "replicas")
+        allowed = f"KEDA wakes to maxReplicaCount at most, which is {most}"
+        yield manifest.warning(path, value=str(replicas), allowed=allowed)
 
 
 def _tolerance(manifest: Manifest, trigger: OurTrigger) -> Iterator[Finding]:

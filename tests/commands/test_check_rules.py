@@ -282,6 +282,15 @@ def test_number_in_metadata() -> None:
             "spec.scaleTargetRef.kind",
             id="a kind without /scale",
         ),
+        pytest.param(
+            IDLE, put("spec.minReplicaCount", 1), "spec.minReplicaCount", id="never at zero"
+        ),
+        pytest.param(
+            edited(IDLE, put("spec.maxReplicaCount", 2)),
+            put(f"{TRIGGER}.metadata.replicas", "3"),
+            "spec.triggers[0].metadata.replicas",
+            id="more than KEDA may wake to",
+        ),
     ],
 )
 def test_warnings(tree: Mapping[str, Any], edit: Edit, path: str) -> None:
