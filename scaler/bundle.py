@@ -2,8 +2,8 @@
 
 Layout: `now`, `policy.yaml`, `trigger.yaml`, `objects/PLURAL.yaml` (or .yml, .json), `samples.om`.
 A kind without a file is a source that did not sync; without `samples.om` Prometheus is down.
-`trigger.yaml` is the ScaledObject. A target of no watched kind, like a MachineSet, has its size from
-the HPA that status.hpaName of the ScaledObject names, in `objects/horizontalpodautoscalers.yaml`.
+`trigger.yaml` is the ScaledObject. A target of no watched kind, like a MachineSet, has its size
+from the HPA that the ScaledObject's status.hpaName names, in `horizontalpodautoscalers.yaml`.
 """
 
 from collections.abc import Iterable
