@@ -83,3 +83,23 @@ def test_a_targets_selector_keeps_both_sorts_of_requirement() -> None:
         ("app", "In"),
         ("tier", "Exists"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "want"),
+    [
+        ({"status": "True", "lastTransitionTime": "2026-03-01T10:00:00Z"}, 1772359200.0),
+        ({"status": "True", "lastTransitionTime": None}, None),
+        ({"status": "True"}, None),
+        ({"status": "Unknown", "lastTransitionTime": "2026-03-01T10:00:00Z"}, None),
+    ],
+)
+def test_a_pod_that_does_not_tell_since_when_it_is_ready_is_not(
+    condition: Document, want: float | None
+) -> None:
+    """K01: it would else have been Ready since 1970, and old enough to be judged."""
+    document = pod(requests={GPU: "1"})
+    document["status"] = {"phase": "Running", "conditions": [{"type": "Ready", **condition}]}
+    found = one(Kind.PODS, document)
+    assert isinstance(found, Pod)
+    assert found.ready_since == want
