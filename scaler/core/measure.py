@@ -30,15 +30,23 @@ class _Readings:
     measured: tuple[Pod, ...]
     """Live pods that request devices."""
     keep_alive: Heard | None
+    wake: Heard | None
+    """A request that would wake the target also keeps it: else it would go, and come at once."""
+
+    @property
+    def heard(self) -> tuple[Heard, ...]:
+        """Give the answers of the queries that are set."""
+        return tuple(one for one in (self.keep_alive, self.wake) if one is not None)
 
     def finding(self, *, verdict: Verdict, reason: Reason, detail: str) -> Finding:
-        """Give a verdict with the devices and the keepAlive answer as its evidence."""
+        """Give a verdict with the devices and the queries' answers as its evidence."""
         return Finding(
             verdict=verdict,
             reason=reason,
             detail=detail,
             devices=self.devices,
             keep_alive=None if self.keep_alive is None else self.keep_alive.detail,
+            wake=None if self.wake is None else self.wake.detail,
         )
 
 
@@ -58,6 +66,7 @@ def measure(question: Question) -> Finding:
         ),
         measured=tuple(pod for pod in resolved.component.pods if profile.devices(pod.requests) > 0),
         keep_alive=None if resolved.keep_alive is None else question.hear(resolved.keep_alive),
+        wake=None if resolved.wake is None else question.hear(resolved.wake),
     )
     return _doubted(readings) or _busy(readings) or _braked(readings) or _idle(readings)
 
@@ -70,12 +79,13 @@ def _doubted(readings: _Readings) -> Finding | None:
 
 
 def _doubt(readings: _Readings) -> Doubt | None:
-    question, usage, heard = readings.question, readings.usage, readings.keep_alive
+    question, usage = readings.question, readings.usage
     policy, now = question.policy, question.now
     if usage.problem is not None:
         return Doubt(reason=Reason.PROMETHEUS_FAILED, detail=usage.problem)
-    if heard is not None and heard.on is None:
-        return Doubt(reason=heard.reason or Reason.PROMETHEUS_FAILED, detail=heard.detail)
+    for heard in readings.heard:
+        if heard.on is None:
+            return Doubt(reason=heard.reason or Reason.PROMETHEUS_FAILED, detail=heard.detail)
     if not readings.measured:
         detail = "its podset requests devices, but none of its pods does"
         return Doubt(reason=Reason.DEVICE_MISMATCH, detail=detail)
@@ -105,10 +115,9 @@ def _busy(readings: _Readings) -> Finding | None:
             f"{loudest.loudest.name} of device {loudest.device.uuid} reached {loudest.peak:g} % "
             f"within {_window(question)}, busy from {threshold:g} %"
         )
-    elif readings.keep_alive is not None and readings.keep_alive.on:
-        detail = readings.keep_alive.detail
     else:
-        detail = _power_veto(readings)
+        asked = next((heard.detail for heard in readings.heard if heard.on), None)
+        detail = asked or _power_veto(readings)
     if detail is None:
         return None
     return readings.finding(verdict=Verdict.BUSY, reason=Reason.BUSY, detail=detail)

@@ -139,6 +139,22 @@ def test_a_keep_alive_query_keeps_and_its_failure_holds(on: bool | None, want: R
     assert "requests" in decision.idle.keep_alive
 
 
+@pytest.mark.parametrize(
+    ("on", "want"),
+    [
+        pytest.param(True, Reason.BUSY, id="a request waits"),
+        pytest.param(False, Reason.IDLE, id="none waits"),
+        pytest.param(None, Reason.PROMETHEUS_FAILED, id="nobody knows"),
+    ],
+)
+def test_what_would_wake_it_also_keeps_it(on: bool | None, want: Reason) -> None:  # noqa: FBT001 # a parameter of the table
+    """It would else go to zero and be woken at once, again and again."""
+    decision = decided(cluster(usage=QUIET, answers=said(on)), policy=ASKING, wake="requests")
+    assert decision.reason is want
+    assert decision.idle is not None
+    assert decision.idle.wake is not None
+
+
 def test_a_keep_alive_query_that_the_policy_lacks_holds() -> None:
     """A keep alive query that the policy lacks holds."""
     decision = decided(cluster(usage=QUIET), keepAlive="requests")
