@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from scaler.pb import externalscaler_pb2 as pb
 from scaler.pb import externalscaler_pb2_grpc as pb_grpc
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds until a condition that should have come true counts as a failure."""
 PREFIX = "kueue_gpu_scaler_"
 _pause = threading.Event()
@@ -184,9 +184,10 @@ class Client:
         found = json.loads(self.get("/decisions")[1])["decisions"]
         return next((one for one in found if one["name"] == name), {})
 
-    def decided_at(self) -> str:
-        """Give the instant that the decisions are of."""
-        return str(json.loads(self.get("/decisions")[1])["at"])
+    def decided_at(self) -> set[str]:
+        """Give the instants of the newest snapshot and of each decision."""
+        found = json.loads(self.get("/decisions")[1])
+        return {str(one["at"]) for one in (found, *found["decisions"])}
 
     def reason(self, name: str) -> str:
         """Give reason and sentence of a decision."""

@@ -85,7 +85,7 @@ class Service(Client):
         ages = {s.labels["source"]: s.value for s in samples if s.name.endswith("_age_seconds")}
         works = [s.labels["source"] for s in samples if s.name.endswith("source_up") and s.value]
         alive = all(ages.get(source, 0.0) == 0.0 for source in works)
-        return alive and self.decided_at() == format_instant(self._world.now)
+        return alive and self.decided_at() == {format_instant(self._world.now)}
 
     def stop(self) -> None:
         """Stop it in order, as SIGTERM does."""
