@@ -5,8 +5,10 @@ It does as little as it can while it is measured against: an answer is bytes tha
 
 import json
 import re
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -80,6 +82,12 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Answer)
         self.shelves = {kind.value: shelf for kind, shelf in found.items()}
         self.closing = threading.Event()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say nothing of a client that has gone."""
+        del request, client_address
+        if not isinstance(sys.exception(), OSError):
+            traceback.print_exc()
 
     def write(self, kind: Kind, raw: bytes) -> float:
         """Write one event to the watches of a kind; give the instant before the first byte."""
