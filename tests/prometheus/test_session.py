@@ -13,7 +13,7 @@ from scaler.prometheus.session import BODY_LIMIT, Connection, TimedOutError, Unr
 from scaler.prometheus.vector import QueryFailedError
 from scaler.sim.prometheus import Fault, PrometheusServer
 from scaler.sim.samples import SampleStore
-from tests.prometheus.conftest import Authority
+from tests.authorities import Authority
 from tests.prometheus.fleet import NOW
 
 
