@@ -17,8 +17,11 @@ from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import TriggerRef
 from scaler.policyfile import PolicyState
 
-MAX_ASKED = 20_000
-"""Triggers remembered because somebody asked; the longest unasked goes first."""
+MAX_ASKED = 2_000
+"""Triggers remembered because somebody asked; the longest unasked goes first.
+
+It bounds what clients can make the observer do. Those of ScaledObjects are decided in any case, and
+one that was forgotten is decided when it is asked for."""
 
 STALE_SECONDS = 60.0
 """A State this old is none any more: the observer publishes at every tick, a few seconds apart."""

@@ -142,7 +142,10 @@ class Decision:
     size: int | None = None
     """S, the target's size now; None = not known."""
     running: bool = False
-    """HOLD only: S > 0, or S unknown while pods live or the ScaledObject's minimum keeps one."""
+    """S > 0, or S unknown while pods live or the ScaledObject's minimum keeps one.
+
+    HOLD answers by it; a plain decision has it too, since it becomes HOLD when it is outdated.
+    """
     queue: QueueEvidence | None = None
     idle: IdleEvidence | None = None
     effective: tuple[EffectiveValue, ...] = ()

@@ -171,6 +171,7 @@ def _value(
         detail=detail + _left_out(found),
         at=question.now,
         size=question.size.value,
+        running=question.size.running,
         queue=_evidence(question, found, pool=None if nodes is None else nodes.pool),
         read=_read(question, every_queue=nodes is not None and nodes.every_queue),
     )

@@ -1,10 +1,12 @@
 """The five RPCs: metadata in, cached Decision out."""
 
+import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
 
 import grpc.aio
 import structlog
@@ -18,7 +20,7 @@ from scaler.pb import externalscaler_pb2 as pb
 from scaler.pb import externalscaler_pb2_grpc as pb_grpc
 from scaler.rpc import answers
 from scaler.rpc.watches import Watches
-from scaler.store import MAX_ASKED, STALE_SECONDS, Store
+from scaler.store import STALE_SECONDS, Store
 from scaler.telemetry import Telemetry
 
 if TYPE_CHECKING:
@@ -31,11 +33,41 @@ ONE_POLL_SECONDS = 1.0
 log = structlog.get_logger(__name__)
 
 
-@lru_cache(maxsize=MAX_ASKED)
-def metric_of(ref: TriggerRef) -> str | InvalidTrigger:
-    """Give a trigger's metric name, or what is wrong with its metadata: neither ever changes."""
+MAX_KNOWN = 20_000
+"""Metric names kept in memory."""
+
+LARGEST_KEPT = 2_048
+"""Characters of metadata; the few triggers with more are parsed each time."""
+
+LONGEST_MESSAGE = 6_000
+"""Characters as gRPC encodes them. From 8 kB of headers on a client may answer itself, with
+RESOURCE_EXHAUSTED, in place of what was said."""
+
+_PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) != "%")
+"""What a status message holds as it is; every other byte becomes three characters."""
+
+_HALF_BYTE = re.compile("%[0-9A-F]?$")
+
+
+@lru_cache(maxsize=MAX_KNOWN)
+def _known_metric(ref: TriggerRef) -> str | InvalidTrigger:
     trigger = parse(dict(ref.metadata))
     return trigger if isinstance(trigger, InvalidTrigger) else metric_name(trigger)
+
+
+def metric_of(ref: TriggerRef) -> str | InvalidTrigger:
+    """Give a trigger's metric name, or what is wrong with its metadata: neither ever changes."""
+    small = sum(len(key) + len(value) for key, value in ref.metadata) <= LARGEST_KEPT
+    return _known_metric(ref) if small else _known_metric.__wrapped__(ref)
+
+
+def cut(message: str) -> str:
+    """Shorten a status message to what arrives at any client."""
+    encoded = quote(message, safe=_PLAIN)
+    if len(encoded) <= LONGEST_MESSAGE:
+        return message
+    whole = _HALF_BYTE.sub("", encoded[:LONGEST_MESSAGE])
+    return unquote(whole, errors="ignore") + " ..."
 
 
 def ref_of(request: pb.ScaledObjectRef) -> TriggerRef:
@@ -72,7 +104,7 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         """Give the spec; malformed metadata is INVALID_ARGUMENT with every problem."""
         metric = metric_of(ref_of(request))
         if isinstance(metric, InvalidTrigger):
-            problems = "; ".join(str(problem) for problem in metric.problems)
+            problems = cut("; ".join(str(problem) for problem in metric.problems))
             log.warning(
                 "trigger refused",
                 namespace=request.namespace,
@@ -95,7 +127,7 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         self._remember(ref, decision)
         found = self._answer("GetMetrics", decision)
         if isinstance(found, Unavailable):
-            await context.abort(grpc.StatusCode.UNAVAILABLE, found.message)
+            await context.abort(grpc.StatusCode.UNAVAILABLE, cut(found.message))
         return answers.metrics(found, metric=decision.metric or request.metricName)
 
     async def IsActive(
@@ -107,7 +139,7 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         ref = ref_of(request)
         found = self._answer("IsActive", self._of_poll(ref) or self._current(ref))
         if isinstance(found, Unavailable):
-            await context.abort(grpc.StatusCode.UNAVAILABLE, found.message)
+            await context.abort(grpc.StatusCode.UNAVAILABLE, cut(found.message))
         return answers.is_active(found)
 
     async def StreamIsActive(
@@ -169,9 +201,11 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         return self._current(ref).active
 
     def _remember(self, ref: TriggerRef, decision: Decision) -> None:
-        self._polled[ref] = (self._clock(), decision)
+        """Keep a Decision for the rest of its poll, and drop those whose poll is over."""
+        now = self._clock()
+        self._polled[ref] = (now, decision)
         self._polled.move_to_end(ref)
-        if len(self._polled) > MAX_ASKED:
+        while abs(now - next(iter(self._polled.values()))[0]) > ONE_POLL_SECONDS:
             self._polled.popitem(last=False)
 
     def _of_poll(self, ref: TriggerRef) -> Decision | None:

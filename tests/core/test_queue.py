@@ -77,6 +77,14 @@ def test_whole_nodes_from_packing(pending: int, want: int) -> None:
     assert (got.value, got.active) == (want, want > 0)
 
 
+@pytest.mark.parametrize("size", [0, 2])
+def test_a_plain_answer_knows_whether_its_target_runs(size: int) -> None:
+    """K01: once it is outdated it becomes HOLD, which has one face at zero and another above."""
+    got = ask(make_cluster(size=size))
+    assert got.status is Status.OK
+    assert got.running == (size > 0)
+
+
 def test_gpus_are_whole_too() -> None:
     """K06: three pods of one GPU are 3 with unit gpus."""
     assert ask(make_cluster(*make_jobs(3, gpus=1), size=0), GPUS).value == 3

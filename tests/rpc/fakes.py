@@ -32,6 +32,7 @@ def make_decision(
     value: int | None = None,
     running: bool = False,
     reason: Reason = Reason.DEMAND,
+    detail: str = "as the test says",
 ) -> Decision:
     """Build a Decision as the observer would publish it."""
     parsed = parse(dict(ref.metadata))
@@ -43,7 +44,7 @@ def make_decision(
         active=active,
         value=value,
         reason=reason,
-        detail="as the test says",
+        detail=detail,
         at=NOW,
         running=running,
     )
