@@ -63,25 +63,29 @@ class Simulation:
 def simulated(*, snapshot: Snapshot, cluster_queue: str, now: Instant) -> QueueGrants | None:
     """Give a ClusterQueue's part of its tree's simulation; None where it does not exist.
 
-    The snapshot's memo keeps the simulation for all that ask, until a part that it read changes.
+    The snapshot's memo keeps the simulations for all that ask, until a part that they read
+    changes: under one key, so that the mappings of one snapshot alone are held on to.
     """
     tree = trees(snapshot).get(cluster_queue)
     if tree is None:
         return None
-    simulation = snapshot.memo.recall(
-        ("simulation of a snapshot", tree.root),
+    simulations: dict[str, Simulation] = snapshot.memo.recall(
+        "simulations of a snapshot",
         (
-            tree,
             snapshot.queues,
+            snapshot.cluster_queues,
+            snapshot.cohorts,
             snapshot.local_queues,
             snapshot.owners,
             snapshot.workloads_by_owner,
             snapshot.checks,
             known_flavors(snapshot),
         ),
-        lambda: _simulated(snapshot, tree, now),
-        valid=lambda found: found.since <= now < found.until,
+        dict,
     )
+    simulation = simulations.get(tree.root)
+    if simulation is None or not simulation.since <= now < simulation.until:
+        simulation = simulations[tree.root] = _simulated(snapshot, tree, now)
     return simulation.queues[cluster_queue]
 
 
