@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from scaler.pb import externalscaler_pb2 as pb
 from scaler.pb import externalscaler_pb2_grpc as pb_grpc
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds until a condition that should have come true counts as a failure."""
 PREFIX = "kueue_gpu_scaler_"
 _pause = threading.Event()

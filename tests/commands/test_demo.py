@@ -16,7 +16,7 @@ def _arguments(*given: str) -> argparse.Namespace:
 def test_demo(tmp_path: Path) -> None:
     """Every step happens, and the demo ends by itself where there is no terminal."""
     out = io.StringIO()
-    arguments = _arguments("--speed", "40", "--log", str(tmp_path / "serve.log"))
+    arguments = _arguments("--speed", "24", "--log", str(tmp_path / "serve.log"))
     assert demo.run(arguments, out) == 0
     said = out.getvalue()
     assert said.rstrip().endswith("Every step happened.")
