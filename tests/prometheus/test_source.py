@@ -200,7 +200,7 @@ def test_warnings_make_a_usage_unbelievable_whatever_its_rows_say() -> None:
     row = Sample(labels={"UUID": "a", "signal": "gpu_util"}, value=0.0)
     server = Scripted({"tally": Answer(vector=[row], warnings=("a store is down",))})
     read = refreshed(server, keys=(KEY,)).usage[KEY]
-    assert read.problem == "samples: warnings: a store is down"
+    assert read.problem == "query samples: warnings: a store is down"
     assert read.by_device == {}
 
 
