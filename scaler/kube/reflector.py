@@ -28,6 +28,7 @@ from scaler.kube.watching import (
     Refusal,
     Removed,
     Seen,
+    goes_back,
     read_event,
 )
 
@@ -179,6 +180,9 @@ class Reflector:
                 event = read_event(self._resource.kind, line)
                 if isinstance(event, Refusal):
                     return self._refused(Phase.WATCH, event.code, event.message)
+                if goes_back(event.version, known=self._version):
+                    self._standing.failed(Phase.WATCH.value, "versions go back: list anew")
+                    return Outcome.EXPIRED
                 self._take(event)
                 came = True
         except LineError as error:

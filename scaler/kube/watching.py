@@ -111,3 +111,12 @@ def _seen(kind: Kind, key: Key, version: str, raw: msgspec.Raw) -> Seen:
         return Seen(key=key, version=version, record=decode_one(kind, raw))
     except ValueError as error:
         return Seen(key=key, version=version, record=None, problem=str(error))
+
+
+def goes_back(version: str, *, known: str) -> bool:
+    """Say whether a version is older than one that is known.
+
+    A watch never brings such a one, unless the server was restored from a backup: what happened
+    before that is not what this server knows. Versions that are no numbers tell nothing.
+    """
+    return version.isdecimal() and known.isdecimal() and int(version) < int(known)

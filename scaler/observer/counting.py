@@ -1,6 +1,6 @@
 """Count and log what passes by: source errors, skipped objects, changed decisions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import structlog
 
@@ -9,7 +9,6 @@ from scaler.core.model import Kind, SourceState
 from scaler.core.reasons import Reason
 from scaler.core.trigger import TriggerRef
 from scaler.core.usage import QueryAnswer, QueryKey, Usage, UsageKey
-from scaler.kube.forms import Record
 from scaler.observer.changes import Inbox
 from scaler.policyfile import PolicyState
 from scaler.store import State
@@ -24,15 +23,18 @@ class CountingInbox(Inbox):
     def __init__(self, telemetry: Telemetry) -> None:
         super().__init__()
         self._telemetry = telemetry
-
-    def listed(self, kind: Kind, records: Sequence[Record], skipped: int) -> None:
-        """Take a complete list, and count what could not be decoded."""
-        if skipped:
-            self._telemetry.skipped.labels(kind).inc(skipped)
-        super().listed(kind, records, skipped)
+        self._skipped: dict[Kind, int] = {}
+        """How many malformed objects each source had; a kind's own thread alone writes its own."""
 
     def state(self, kind: Kind, state: SourceState) -> None:
-        """Take a source's state, and count its problem."""
+        """Take a source's state; count its problem, and the objects that became malformed.
+
+        Not those of each list: a malformed object is one, however often it is listed.
+        """
+        more = state.skipped - self._skipped.get(kind, 0)
+        self._skipped[kind] = state.skipped
+        if more > 0:
+            self._telemetry.skipped.labels(kind).inc(more)
         if state.problem is not None:
             self._telemetry.errors.labels(kind).inc()
         super().state(kind, state)

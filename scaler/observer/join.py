@@ -189,6 +189,9 @@ class Joiner:
     def _source(self, kind: Kind, state: SourceState) -> None:
         before = self._sources.get(kind)
         self._sources.put(kind, state)
+        if state.skipped != (0 if before is None else before.skipped):
+            # A watch can bring a malformed object too, or the mended one.
+            self._skipped.put(kind, state.skipped or None)
         if before is None or replace(before, last_alive=None) != replace(state, last_alive=None):
             self._touched.add((Part.SOURCE, kind))
 

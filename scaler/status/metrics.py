@@ -121,7 +121,7 @@ def _pools(decisions: Iterable[Decision]) -> Iterator[Metric]:
 def _sources(state: State, now: Instant) -> Iterator[Metric]:
     age = _gauge("source_age_seconds", "Seconds since a source's last sign of life.", ("source",))
     up = _gauge("source_up", "1 = synced and without a problem.", ("source",))
-    skipped = _gauge("undecodable_objects", "Objects skipped in the last list.", ("kind",))
+    skipped = _gauge("undecodable_objects", "Objects skipped now.", ("kind",))
     for kind, source in state.snapshot.sources.items():
         up.add_metric((kind,), float(source.synced and source.problem is None))
         if source.last_alive is not None:

@@ -9,6 +9,7 @@ from structlog.testing import capture_logs
 from scaler.kube.api import TimeOuts
 from scaler.kube.client import ApiServer
 from scaler.kube.credentials import find_credentials
+from scaler.kube.watching import goes_back
 from tests.kube.apiserver import Hang, Refuse, Say
 from tests.kube.bench import Bench, fill
 from tests.kube.documents import line, workload
@@ -46,6 +47,35 @@ def test_a02_a_bookmark_and_a_cut_line_change_no_count(bench: Bench) -> None:
     bench.turn()
     assert bench.server.asked[-1].query["resourceVersion"] == "900"
     assert bench.server.asked[-1].query["allowWatchBookmarks"] == "true"
+
+
+def test_versions_that_go_back_mean_a_new_list(bench: Bench) -> None:
+    """A cluster restored from a backup knows nothing of what was seen since the backup."""
+    fill(bench.server, 2)
+    bench.sync()
+    bench.server.remove("job-0001")
+    older = BOOKMARK | {"metadata": {"resourceVersion": "1"}}
+    bench.server.fail("watch", Say(body=line("BOOKMARK", older)))
+    bench.turn()
+    assert "go back" in (bench.sink.now().problem or "")
+    bench.turn()
+    assert bench.sink.names == {"job-0000"}
+    assert bench.sink.now().problem is None
+
+
+@pytest.mark.parametrize(
+    ("version", "known", "back"),
+    [
+        ("9", "10", True),
+        ("10", "10", False),
+        ("11", "10", False),
+        ("", "10", False),
+        ("a", "b", False),
+    ],
+)
+def test_versions_are_compared_as_numbers(version: str, known: str, *, back: bool) -> None:
+    """Where they are none nothing is concluded."""
+    assert goes_back(version, known=known) == back
 
 
 def test_what_a_bad_line_said_is_had_again(bench: Bench) -> None:

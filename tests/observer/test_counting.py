@@ -1,11 +1,12 @@
 """What is counted as it passes by."""
 
 from scaler.core.decision import Decision, Status
+from scaler.core.model import Kind, SourceState
 from scaler.core.policy import Policy
 from scaler.core.reasons import Reason
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import Problem, TriggerRef
-from scaler.observer.counting import ChangeLog
+from scaler.observer.counting import ChangeLog, CountingInbox
 from scaler.policyfile import PolicyState
 from scaler.store import Store
 from scaler.telemetry import Telemetry
@@ -55,3 +56,15 @@ def test_only_a_dry_run_would_have_scaled_to_zero() -> None:
         {"namespace": "ml", "scaled_object": "llm"},
     )
     assert count == 2.0
+
+
+def test_a_malformed_object_is_counted_once_however_it_comes() -> None:
+    """Two in a list, the list again, a third by the watch, one mended, and one more."""
+    telemetry = Telemetry()
+    inbox = CountingInbox(telemetry)
+    for skipped in (2, 2, 3, 2, 3):
+        inbox.state(Kind.PODS, SourceState(synced=True, last_alive=NOW, skipped=skipped))
+    count = telemetry.registry.get_sample_value(
+        "kueue_gpu_scaler_skipped_objects_total", {"kind": "pods"}
+    )
+    assert count == 4.0
