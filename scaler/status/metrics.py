@@ -9,6 +9,7 @@ from prometheus_client.registry import Collector
 from scaler.core.decision import Decision, Status
 from scaler.core.model import Instant
 from scaler.core.reasons import Reason
+from scaler.observer.observer import refs_of
 from scaler.store import State, Store
 from scaler.telemetry import PREFIX, Telemetry
 
@@ -25,13 +26,16 @@ class StateCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         """Give all families."""
         state = self._store.latest()
-        decisions = tuple(state.decisions.values())
-        yield from _decisions(decisions)
-        yield from _idle(decisions)
-        yield from _demand(decisions)
-        yield from _pools(decisions)
-        yield from _sources(state, self._clock())
-        yield from _policy(state)
+        decisions = _in_force_first(state)
+        for families in (
+            _decisions(decisions),
+            _idle(decisions),
+            _demand(decisions),
+            _pools(decisions),
+            _sources(state, self._clock()),
+            _policy(state),
+        ):
+            yield from map(_distinct, families)
 
     def describe(self) -> Iterable[Metric]:
         """Name no family ahead: a registry would else collect once at registration."""
@@ -44,6 +48,25 @@ def register(
     """Add the gauges to the process's registry and give it."""
     telemetry.registry.register(StateCollector(store=store, clock=clock))
     return telemetry.registry
+
+
+def _in_force_first(state: State) -> tuple[Decision, ...]:
+    """Give the Decisions, those of ScaledObjects as they are now before those once asked for."""
+    own = set(refs_of(state.snapshot))
+    return tuple(
+        state.decisions[ref] for ref in sorted(state.decisions, key=lambda r: r not in own)
+    )
+
+
+def _distinct(metric: Metric) -> Metric:
+    """Drop samples whose labels were there: a scraper may refuse the whole page for one.
+
+    Two triggers of a ScaledObject can have one name, as after an edit of keys that KEDA alone
+    reads; the first counts.
+    """
+    first = {frozenset(sample.labels.items()): sample for sample in reversed(metric.samples)}
+    metric.samples = list(reversed(first.values()))
+    return metric
 
 
 def _gauge(name: str, text: str, labels: Iterable[str] = ()) -> GaugeMetricFamily:
