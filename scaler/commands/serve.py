@@ -1,6 +1,9 @@
 """`serve`: the gRPC service for KEDA and the HTTP status port."""
 
 import argparse
+import signal
+import sys
+import threading
 from pathlib import Path
 from typing import TextIO
 
@@ -62,6 +65,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     import asyncio
     import gc
 
+    _end_at_once()
     from scaler import log
     from scaler.app import run as serve
     from scaler.kube.credentials import NoClusterError
@@ -92,3 +96,13 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     except (NoClusterError, OSError) as error:
         return refuse(str(error))
     return 0
+
+
+def _end_at_once() -> None:
+    """Let SIGTERM end the process until the loop takes it over.
+
+    The first process of a container ignores signals that it has no way of its own to take, and
+    loading takes most of a second.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

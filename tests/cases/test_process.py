@@ -1,5 +1,6 @@
 """The command `serve` in a process of its own: how it ends, and what it refuses at the start."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -71,3 +72,20 @@ def test_a10_a_policy_that_is_broken_at_the_start_ends_the_process(
     assert str(world.policy.path) in done.stderr
     assert "serving" not in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_sigterm_ends_a_process_that_has_not_started_yet(world: World) -> None:
+    """It is caught where it reads its policy, before the loop takes signals: a pipe holds it up."""
+    pipe = world.folder / "pipe"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        command(policy=pipe, kubeconfig=world.kubeconfig()),
+        env=environment(),
+        cwd=Path(scaler.__file__).parents[1],
+        stderr=subprocess.PIPE,
+    )
+    with pipe.open("w"):  # waits for the reader
+        process.terminate()
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert errors == b""
