@@ -186,7 +186,7 @@ def test_a06_kueue_that_is_installed_later_is_found_without_a_restart(
     assert "workloads.kueue.x-k8s.io is not served" in details
     world.objects.resources |= hidden
     service.until("gpus", GPUS, value(3))
-    assert "not served" not in service.ready()[1]
+    until(lambda: "not served" not in service.ready()[1], seen=service.ready)
 
 
 def test_a07_empty_watches_are_not_asked_for_in_a_loop(world: World, serve: Serve) -> None:
