@@ -162,13 +162,16 @@ def _selector(wire: Selector) -> tuple[NodeRequirement, ...]:
     )
 
 
-def controlled(wire: WireOwned, *, kind: str) -> Controlled:
-    """Make the record of an owner's metadata."""
+def controlled(wire: WireOwned, *, kind: str) -> Controlled | None:
+    """Make the record of an owner's metadata; one that nobody controls leads nowhere."""
     meta = wire.metadata
+    above = controller_uid(meta.owner_references)
+    if above is None:
+        return None
     return Controlled(
         uid=meta.uid,
         kind=kind,
         namespace=intern(meta.namespace),
         name=meta.name,
-        controller_uid=controller_uid(meta.owner_references),
+        controller_uid=above,
     )

@@ -1,9 +1,8 @@
 """Join the records of all kinds into Snapshots."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Generic, TypeVar, cast
+from typing import cast
 
 from scaler.core.memo import Memo
 from scaler.core.model import (
@@ -36,45 +35,8 @@ from scaler.observer.changes import (
     UsageRead,
 )
 from scaler.observer.pods import PodIndex
+from scaler.observer.table import Table
 from scaler.observer.workloads import WorkloadIndex
-
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-class Table(Generic[K, V]):
-    """Keep one kind's records; copied for readers only when they look after a change."""
-
-    def __init__(self) -> None:
-        self._rows: dict[K, V] = {}
-        self._frozen: Mapping[K, V] | None = None
-
-    def replace(self, rows: Mapping[K, V]) -> None:
-        """Take a complete list."""
-        self._rows = dict(rows)
-        self._frozen = None
-
-    def put(self, key: K, row: V | None) -> bool:
-        """Set a record, or with None forget it; say whether that changed anything."""
-        if self._rows.get(key) == row:
-            return False
-        if row is None:
-            del self._rows[key]
-        else:
-            self._rows[key] = row
-        self._frozen = None
-        return True
-
-    def get(self, key: K) -> V | None:
-        """Give a record, None where there is none."""
-        return self._rows.get(key)
-
-    @property
-    def rows(self) -> Mapping[K, V]:
-        """Give the records of this moment."""
-        if self._frozen is None:
-            self._frozen = MappingProxyType(dict(self._rows))
-        return self._frozen
 
 
 def key_of(record: Record) -> Key | tuple[str, str, str]:
@@ -122,6 +84,8 @@ class Joiner:
         self._hpas: Table[Name, Hpa] = Table()
         self._targets: Table[tuple[str, str, str], Target] = Table()
         self._owners: Table[str, Controlled] = Table()
+        self._owner_uids: dict[tuple[str, str, str], str] = {}
+        """(kind, namespace, name) -> uid of each of `_owners`: deletions come by name."""
         self._sources: Table[Kind, SourceState] = Table()
         self._skipped: Table[Kind, int] = Table()
         self._usage = UsageRead(usage={}, answers={})
@@ -210,6 +174,9 @@ class Joiner:
         kept = {key: row for key, row in table.rows.items() if not _of_kind(kind, row)}
         self._announce(kind, (row for row in table.rows.values() if _of_kind(kind, row)))
         table.replace({**kept, **{key_of(row): row for row in rows}})
+        if kind in OWNER_KINDS:
+            every = self._owners.rows.values()
+            self._owner_uids = {(one.kind, one.namespace, one.name): one.uid for one in every}
         self._announce(kind, rows)
 
     def _change(self, kind: Kind, record: Record) -> None:
@@ -220,8 +187,17 @@ class Joiner:
             case Pod() | PlacedPod():
                 self._pods.put(record)
             case _:
+                if isinstance(record, Controlled):
+                    self._name_owner(kind, record)
                 if self._table(kind).put(key_of(record), record):
                     self._announce(kind, (record,))
+
+    def _name_owner(self, kind: Kind, record: Controlled) -> None:
+        """Note an owner's uid; another one of the same name went without a word of it."""
+        name = (record.kind, record.namespace, record.name)
+        if self._owner_uids.get(name, record.uid) != record.uid:
+            self._delete(kind, (record.namespace, record.name))
+        self._owner_uids[name] = record.uid
 
     def _delete(self, kind: Kind, key: Key) -> None:
         if kind is Kind.WORKLOADS:
@@ -240,15 +216,8 @@ class Joiner:
     def _full_key(self, kind: Kind, key: Key) -> Key | tuple[str, str, str]:
         if kind in TARGET_KINDS and isinstance(key, tuple):
             return (TARGET_KINDS[kind], *key)
-        if kind in OWNER_KINDS:
-            return next(
-                (
-                    uid
-                    for uid, row in self._owners.rows.items()
-                    if row.kind == OWNER_KINDS[kind] and (row.namespace, row.name) == key
-                ),
-                "",
-            )
+        if kind in OWNER_KINDS and isinstance(key, tuple):
+            return self._owner_uids.pop((OWNER_KINDS[kind], *key), "")
         return key
 
     def _table(self, kind: Kind) -> Table[Key | tuple[str, str, str], Record]:

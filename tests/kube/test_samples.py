@@ -1,5 +1,6 @@
 """Objects that a real Kueue wrote: each decodes, and classes as the folder's README says."""
 
+import json
 import os
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from scaler.core.model import (
     Workload,
 )
 from scaler.core.reasons import WorkloadClass
-from scaler.kube.decode import decode
+from scaler.kube.decode import Decoded, decode
 from scaler.kube.forms import Record
 
 FOLDER = Path(
@@ -170,16 +171,25 @@ def test_pods_name_their_workload_and_podset() -> None:
     assert served.owners[0].kind == "ReplicaSet"
 
 
-def test_nodes_targets_and_owners_are_read() -> None:
+def test_nodes_and_targets_are_read() -> None:
     """One of each."""
-    node, target, owner = (
-        sample(name) for name in ("node-gpu", "kserve-predictor-deployment", "raycluster-running")
-    )
+    node, target = (sample(name) for name in ("node-gpu", "kserve-predictor-deployment"))
     assert isinstance(node, Node)
     assert (node.ready, dict(node.allocatable)["nvidia.com/gpu"]) == (True, 8)
     assert isinstance(target, Target)
     assert target.kind == "Deployment"
     assert target.selector
     assert dict(target.shape.requests)["nvidia.com/gpu"] == 4
+
+
+def test_an_owner_that_nobody_controls_is_not_kept() -> None:
+    """It is the end of its chain; of the one that a RayJob made, the controller is kept."""
+    raw = (FOLDER / "raycluster-running.json").read_bytes()
+    assert decode(Kind.RAY_CLUSTERS, raw) == Decoded(records=(), skipped=0)
+    document = json.loads(raw)
+    document["metadata"]["ownerReferences"] = [
+        {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "j", "uid": "u", "controller": True}
+    ]
+    (owner,) = decode(Kind.RAY_CLUSTERS, json.dumps(document).encode()).records
     assert isinstance(owner, Controlled)
-    assert (owner.kind, owner.controller_uid) == ("RayCluster", None)
+    assert (owner.kind, owner.controller_uid) == ("RayCluster", "u")

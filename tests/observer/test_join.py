@@ -272,6 +272,20 @@ def test_a_deleted_scaled_object_is_gone() -> None:
     assert scaled_object.key not in snapshot.scaled_objects
 
 
+def test_an_owner_goes_by_name_and_makes_way_for_its_namesake() -> None:
+    """Deletions name no uid, and a recreated RayCluster may come without one."""
+    joiner = Joiner()
+    joiner.apply(Changed(kind=Kind.RAY_CLUSTERS, record=CLUSTER))
+    again = replace(CLUSTER, uid="another-uid")
+    joiner.apply(Changed(kind=Kind.RAY_CLUSTERS, record=again))
+    assert set(joiner.snapshot(at=NOW)[0].owners) == {"another-uid"}
+    joiner.apply(Deleted(kind=Kind.RAY_CLUSTERS, key=(again.namespace, again.name)))
+    assert dict(joiner.snapshot(at=NOW)[0].owners) == {}
+    joiner.apply(Listed(kind=Kind.RAY_CLUSTERS, records=[CLUSTER]))
+    joiner.apply(Deleted(kind=Kind.RAY_CLUSTERS, key=(CLUSTER.namespace, CLUSTER.name)))
+    assert dict(joiner.snapshot(at=NOW)[0].owners) == {}
+
+
 def test_a_pod_finds_its_workload_up_the_chain_of_controllers() -> None:
     """Pod, RayCluster, RayJob: the Workload belongs to the last."""
     joiner = Joiner()
