@@ -17,7 +17,7 @@ from scaler.kube.events import EventWriter
 from scaler.kube.reflector import Reflector, WatchTimes
 from scaler.kube.resources import RESOURCES
 from scaler.kube.retry import Pace
-from scaler.observer.announce import Announcer
+from scaler.observer.announce import About, Announcer
 from scaler.observer.counting import ChangeLog, CountingInbox
 from scaler.observer.observer import Observer, decide_safely
 from scaler.observer.poller import Poller
@@ -106,6 +106,7 @@ class App:
                 store=self._store,
                 writer=EventWriter(api, failed=telemetry.events_failed.inc),
                 clock=clock,
+                pod=_pod(settings),
             ),
         )
         self._status = StatusServer(
@@ -156,6 +157,13 @@ class App:
         return decide_safely(
             snapshot=state.snapshot, ref=ref, state=state.policy, now=self._clock()
         )
+
+
+def _pod(settings: Settings) -> About | None:
+    if settings.pod is None:
+        return None
+    namespace, name, uid = settings.pod
+    return About.pod(namespace=namespace, name=name, uid=uid)
 
 
 def _first(policy_file: PolicyFile) -> PolicyState:

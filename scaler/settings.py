@@ -44,6 +44,8 @@ class Settings:
     tick_seconds: float = 5.0
     """All triggers are decided anew this often, since delays and ages run by themselves."""
     policy_poll_seconds: float = 2.0
+    pod: tuple[str, str, str] | None = None
+    """Namespace, name and uid of our own pod, on which Events about the policy are written."""
     drain_seconds: float = 0.0
     """After the signal to stop: not ready, yet still answering, so that endpoints can follow."""
     watch_read_timeout: float = 60.0

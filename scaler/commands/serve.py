@@ -1,9 +1,11 @@
 """`serve`: the gRPC service for KEDA and the HTTP status port."""
 
 import argparse
+import os
 import signal
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -84,6 +86,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         kubeconfig=args.kubeconfig,
         context=args.context,
         drain_seconds=args.drain,
+        pod=own_pod(os.environ),
     )
 
     def started(grpc: Address, status: Address) -> None:
@@ -96,6 +99,12 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     except (NoClusterError, OSError) as error:
         return refuse(str(error))
     return 0
+
+
+def own_pod(environ: Mapping[str, str]) -> tuple[str, str, str] | None:
+    """Read our pod's namespace, name and uid, as the Deployment gives them; None outside one."""
+    namespace, name, uid = (environ.get(f"POD_{part}") for part in ("NAMESPACE", "NAME", "UID"))
+    return (namespace, name, uid) if namespace and name and uid else None
 
 
 def _end_at_once() -> None:

@@ -1,4 +1,4 @@
-"""Write Events on ScaledObjects: one for each subject, however many replicas tell of it."""
+"""Write Events: one for each object and subject, however many replicas tell of it."""
 
 import hashlib
 from collections import OrderedDict
@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 import structlog
 
-from scaler.core.model import Instant, ScaledObject
+from scaler.core.model import Instant
 from scaler.core.quantity import format_instant
 from scaler.kube.api import MERGE_PATCH, Api, ApiError, NoAnswerError
 
@@ -23,12 +23,41 @@ _EXISTS = 409
 _log = structlog.get_logger()
 
 
-class Told(Protocol):
-    """What there is to tell of a ScaledObject."""
+class Involved(Protocol):
+    """The object that an Event is about."""
 
     @property
-    def scaled_object(self) -> ScaledObject:
-        """Give whom it is about."""
+    def api_version(self) -> str:
+        """Give its API version."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Give its kind."""
+        ...
+
+    @property
+    def namespace(self) -> str:
+        """Give its namespace, where the Event is written too."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Give its name."""
+        ...
+
+    @property
+    def uid(self) -> str:
+        """Give its uid."""
+        ...
+
+
+class Told(Protocol):
+    """What there is to tell."""
+
+    @property
+    def about(self) -> Involved:
+        """Give what it is about."""
         ...
 
     @property
@@ -90,7 +119,7 @@ class EventWriter:
         return True
 
     def _write(self, told: Told) -> None:
-        namespace, name = told.scaled_object.namespace, event_name(told)
+        namespace, name = told.about.namespace, event_name(told)
         path = f"/api/v1/namespaces/{namespace}/events"
         try:
             self._api.send("POST", path, body=msgspec.json.encode(_event(told, name)))
@@ -123,10 +152,10 @@ class EventWriter:
 
 def event_name(told: Told) -> str:
     """Name the Event, alike in every replica."""
-    subject = f"{told.scaled_object.uid}/{told.subject}"
+    subject = f"{told.about.uid}/{told.subject}"
     digest = hashlib.sha256(subject.encode()).hexdigest()[:16]
     # A cut must not end with a character that no part of a name may end with.
-    return f"{told.scaled_object.name[: _LONGEST_NAME - 17].rstrip('-.')}.{digest}"
+    return f"{told.about.name[: _LONGEST_NAME - 17].rstrip('-.')}.{digest}"
 
 
 def _count_of(answer: bytes) -> int:
@@ -137,14 +166,14 @@ def _count_of(answer: bytes) -> int:
 
 
 def _event(told: Told, name: str) -> dict[str, object]:
-    about, at = told.scaled_object, format_instant(int(told.at))
+    about, at = told.about, format_instant(int(told.at))
     return {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {"name": name, "namespace": about.namespace},
         "involvedObject": {
-            "apiVersion": "keda.sh/v1alpha1",
-            "kind": "ScaledObject",
+            "apiVersion": about.api_version,
+            "kind": about.kind,
             "namespace": about.namespace,
             "name": about.name,
             "uid": about.uid,

@@ -1,4 +1,7 @@
-"""Tell people, by Events on the ScaledObject, when HOLD begins and ends."""
+"""Tell people, by Events on the ScaledObject, when HOLD begins and ends.
+
+That a policy was refused is told on our own pod: it is about no ScaledObject in particular.
+"""
 
 import threading
 from collections.abc import Callable
@@ -10,7 +13,7 @@ import structlog
 from scaler.core.decision import Decision, Status
 from scaler.core.model import Instant, ScaledObject
 from scaler.core.reasons import Reason
-from scaler.core.trigger import TriggerRef
+from scaler.core.trigger import Problem, TriggerRef
 from scaler.store import Store
 
 SETTLED_SECONDS = 10.0
@@ -29,10 +32,37 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Announcement:
-    """One Event to be written on a ScaledObject."""
+class About:
+    """The object that an Event is about."""
 
-    scaled_object: ScaledObject
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+    @classmethod
+    def scaled_object(cls, found: ScaledObject) -> "About":
+        """Name a ScaledObject."""
+        return cls(
+            api_version="keda.sh/v1alpha1",
+            kind="ScaledObject",
+            namespace=found.namespace,
+            name=found.name,
+            uid=found.uid,
+        )
+
+    @classmethod
+    def pod(cls, *, namespace: str, name: str, uid: str) -> "About":
+        """Name a pod."""
+        return cls(api_version="v1", kind="Pod", namespace=namespace, name=name, uid=uid)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Announcement:
+    """One Event to be written."""
+
+    about: About
     warning: bool
     reason: str
     message: str
@@ -74,8 +104,16 @@ class Announcer:
     """
 
     def __init__(
-        self, *, store: Store, writer: EventWriter, clock: Callable[[], Instant], pace: float = 2.0
+        self,
+        *,
+        store: Store,
+        writer: EventWriter,
+        clock: Callable[[], Instant],
+        pod: About | None = None,
+        pace: float = 2.0,
     ) -> None:
+        self._pod = pod
+        self._refused: tuple[Problem, ...] = ()
         self._store = store
         self._writer = writer
         self._clock = clock
@@ -104,7 +142,7 @@ class Announcer:
         """Compare the newest decisions with what was told, and tell what settled since."""
         state = self._store.latest()
         self._seen = {ref: seen for ref, seen in self._seen.items() if ref in state.decisions}
-        failures = 0
+        failures = 0 if self._policy(state.policy.problems, now) else 1
         for ref, decision in state.decisions.items():
             scaled_object = state.snapshot.scaled_objects.get(ref.key)
             if scaled_object is None:
@@ -112,6 +150,25 @@ class Announcer:
             failures += not self._one(ref, decision, scaled_object, now)
             if failures >= FAILURES_A_LOOK:
                 return
+
+    def _policy(self, problems: tuple[Problem, ...], now: Instant) -> bool:
+        """Tell once that a policy was refused, and once that its successor is in force."""
+        if self._pod is None or problems == self._refused:
+            return True
+        told = self._writer.write(
+            Announcement(
+                about=self._pod,
+                warning=bool(problems),
+                reason="PolicyRefused" if problems else "PolicyLoaded",
+                message="; ".join(str(problem) for problem in problems)
+                or "the policy file is in force again",
+                subject="policy/refused" if problems else "policy/loaded",
+                at=now,
+            )
+        )
+        if told:
+            self._refused = problems
+        return told
 
     def _one(
         self, ref: TriggerRef, decision: Decision, scaled_object: ScaledObject, now: Instant
@@ -149,7 +206,7 @@ class Announcer:
         }.get(reason, decision.detail)
         return self._writer.write(
             Announcement(
-                scaled_object=scaled_object,
+                about=About.scaled_object(scaled_object),
                 warning=reason != "HoldEnded",
                 reason=reason,
                 message=message,

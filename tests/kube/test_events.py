@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from scaler.core.model import ScaledObject
 from scaler.kube.api import JSON, MERGE_PATCH, ApiError, NoAnswerError, Stream
 from scaler.kube.events import EventWriter, event_name
+from scaler.observer.announce import About
 from tests.builders import NOW, make_scaled_object
 
 
@@ -18,7 +18,7 @@ from tests.builders import NOW, make_scaled_object
 class News:
     """Something to tell."""
 
-    scaled_object: ScaledObject
+    about: About
     warning: bool = True
     reason: str = "Hold"
     message: str = "Prometheus does not answer"
@@ -71,12 +71,12 @@ def store() -> EventStore:
     return EventStore()
 
 
-ABOUT = replace(make_scaled_object(namespace="ml", name="pool"), uid="uid-1")
+ABOUT = About.scaled_object(replace(make_scaled_object(namespace="ml", name="pool"), uid="uid-1"))
 
 
 def test_an_event_says_of_whom_what_and_when(store: EventStore) -> None:
     """All that the API server demands and `kubectl describe` shows."""
-    EventWriter(store).write(News(scaled_object=ABOUT))
+    EventWriter(store).write(News(about=ABOUT))
     event = store.only
     assert event["involvedObject"] == {
         "apiVersion": "keda.sh/v1alpha1",
@@ -94,7 +94,7 @@ def test_two_replicas_make_one_event_and_count_alike(store: EventStore) -> None:
     replicas = EventWriter(store), EventWriter(store)
     for at in (NOW, NOW + 600):
         for replica in replicas:
-            replica.write(News(scaled_object=ABOUT, at=at))
+            replica.write(News(about=ABOUT, at=at))
     assert store.only["count"] == 2
     assert store.only["lastTimestamp"] == "2027-01-15T08:10:00Z"
     assert store.only["firstTimestamp"] == "2027-01-15T08:00:00Z"
@@ -104,10 +104,10 @@ def test_a_restarted_replica_goes_on_counting(store: EventStore) -> None:
     """What it can't remember it reads from the answer to its first patch."""
     before = EventWriter(store)
     for _ in range(3):
-        before.write(News(scaled_object=ABOUT))
+        before.write(News(about=ABOUT))
     after = EventWriter(store)
     for _ in range(2):
-        after.write(News(scaled_object=ABOUT))
+        after.write(News(about=ABOUT))
     assert store.only["count"] == 4
 
 
@@ -117,26 +117,26 @@ def test_a_failure_is_logged_once_and_never_raised(store: EventStore) -> None:
     with capture_logs() as logs:
         for error in (ApiError(403, "no"), NoAnswerError("gone"), ApiError(500, "broken")):
             store.down = error
-            writer.write(News(scaled_object=ABOUT))
+            writer.write(News(about=ABOUT))
         store.down = None
-        writer.write(News(scaled_object=ABOUT))
+        writer.write(News(about=ABOUT))
         store.down = ApiError(403, "no")
-        writer.write(News(scaled_object=ABOUT))
+        writer.write(News(about=ABOUT))
     assert [entry["event"] for entry in logs] == ["events can't be written"] * 2
 
 
 def test_names_are_alike_for_one_subject_and_fit(store: EventStore) -> None:
     """A Kubernetes name has at most 253 characters."""
-    long = make_scaled_object(namespace="ml", name="x" * 253)
-    one, same = News(scaled_object=long), News(scaled_object=long, message="other", at=0.0)
+    long = About.scaled_object(make_scaled_object(namespace="ml", name="x" * 253))
+    one, same = News(about=long), News(about=long, message="other", at=0.0)
     assert event_name(one) == event_name(same)
-    assert event_name(one) != event_name(News(scaled_object=long, subject="idle-main/HoldEnded"))
+    assert event_name(one) != event_name(News(about=long, subject="idle-main/HoldEnded"))
     assert len(event_name(one)) == 253
-    EventWriter(store).write(News(scaled_object=long, message="m" * 5000))
+    EventWriter(store).write(News(about=long, message="m" * 5000))
     assert len(store.only["message"]) == 1024
 
 
 def test_a_cut_name_is_still_a_name() -> None:
     """A part of a name may not end with a hyphen or a dot, wherever it is cut."""
     long = replace(ABOUT, name="a" * 235 + "-.b")
-    assert event_name(News(scaled_object=long)).startswith("a" * 235 + ".")
+    assert event_name(News(about=long)).startswith("a" * 235 + ".")

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 from scaler.core.decision import Decision, Status
 from scaler.core.policy import Policy
 from scaler.core.reasons import Reason
-from scaler.core.trigger import TriggerRef
+from scaler.core.trigger import Problem, TriggerRef
 from scaler.observer.announce import (
     FAILURES_A_LOOK,
     RETRY_SECONDS,
     SETTLED_SECONDS,
+    About,
     Announcement,
     Announcer,
 )
@@ -17,6 +18,7 @@ from scaler.policyfile import PolicyState
 from scaler.store import Store
 from tests.builders import NOW, make_scaled_object, make_snapshot
 
+POD = About.pod(namespace="scaling", name="scaler-0", uid="pod-uid")
 REF = TriggerRef.of(namespace="ml", name="so", metadata={"signal": "queue"})
 
 
@@ -50,7 +52,11 @@ class Stage:
         self.store = Store(policy=PolicyState(policy=Policy()), at=NOW)
         self.now = NOW
         self.announcer = Announcer(
-            store=self.store, writer=self.written, clock=lambda: self.now, pace=0.0
+            store=self.store,
+            writer=self.written,
+            clock=lambda: self.now,
+            pod=POD,
+            pace=0.0,
         )
 
     def see(
@@ -150,3 +156,24 @@ def test_a_silent_api_server_is_not_asked_for_every_trigger() -> None:
     for _ in range(2):
         stage.see(Reason.NOT_SYNCED, others=50, after=SETTLED_SECONDS)
     assert stage.written.refused == FAILURES_A_LOOK
+
+
+def test_a_refused_policy_is_told_on_our_own_pod_once_and_so_is_its_end() -> None:
+    """Nobody has to read logs to see that a change of the ConfigMap did not take."""
+    stage = Stage()
+    problem = Problem(path="defaults.idleAfter", value="abc", allowed="a duration is")
+
+    def refused(*problems: Problem) -> list[tuple[str, str, bool]]:
+        stage.store.publish(
+            snapshot=make_snapshot(),
+            policy=PolicyState(policy=Policy(), problems=problems),
+            decisions={},
+            changed=frozenset(),
+        )
+        stage.announcer.look(now=NOW)
+        told = stage.written.announcements
+        return [(one.about.kind, one.reason, "defaults.idleAfter" in one.message) for one in told]
+
+    assert refused() == []
+    assert refused(problem) == refused(problem) == [("Pod", "PolicyRefused", True)]
+    assert refused()[1:] == [("Pod", "PolicyLoaded", False)]
