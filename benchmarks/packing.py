@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from benchmarks.figures import Figure
 from scaler.core.model import Amounts, PodShape
-from scaler.core.packing import Item, Space, pack
+from scaler.core.nodes.packing import Item, Space, pack
 
 GIB = 1 << 30
 NODE: Amounts = (("cpu", 188_000), ("memory", 1900 * GIB), ("nvidia.com/gpu", 8), ("pods", 110))

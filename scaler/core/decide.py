@@ -3,11 +3,11 @@
 from typing import assert_never
 
 from scaler.core.decision import Decision, Status
-from scaler.core.idle import decide_idle
+from scaler.core.idle.signal import decide_idle
 from scaler.core.metadata import parse
 from scaler.core.model import Instant, Kind
 from scaler.core.policy import Policy
-from scaler.core.queue import decide_queue
+from scaler.core.queue.signal import decide_queue
 from scaler.core.reasons import Reason
 from scaler.core.size import Size, size_of
 from scaler.core.snapshot import Part, Snapshot

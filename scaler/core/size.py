@@ -7,14 +7,14 @@ ScalingDisabled). A bundle without a ScaledObject has what is present: nodes of 
 
 from dataclasses import dataclass
 
-from scaler.core.component import APPS, SELECTED, Component, component_of
-from scaler.core.lookup import pods_selected
 from scaler.core.model import Hpa, Instant, Kind, Node, ScaledObject, Target
 from scaler.core.policy import Policy
 from scaler.core.profile import metric_profile
 from scaler.core.snapshot import Snapshot
 from scaler.core.sources import missing
 from scaler.core.trigger import IdleTrigger, QueueTrigger, Trigger
+from scaler.core.workers.component import APPS, SELECTED, Component, component_of
+from scaler.core.workers.lookup import pods_selected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """Ask for a Demand the way the tests of queues do."""
 
-from scaler.core.demand import demand
+from scaler.core.demand.need import Demand
+from scaler.core.demand.total import demand
 from scaler.core.model import Instant
-from scaler.core.need import Demand
 from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import Snapshot
 from tests.builders import GPU, NOW

@@ -1,6 +1,6 @@
 """Pods and nodes for packing, on nodes of 8 GPUs and 188 cpus."""
 
-from scaler.core.packing import Item, Space
+from scaler.core.nodes.packing import Item, Space
 from tests.builders import amounts, make_shape
 
 NODE = amounts({"cpu": 188_000}, gpu=8)

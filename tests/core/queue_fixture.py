@@ -6,7 +6,7 @@ from scaler.core.decision import Decision, PoolEvidence
 from scaler.core.metadata import parse
 from scaler.core.model import Hpa, Instant, Node, Pod, ScaledObject, TargetRef, Workload
 from scaler.core.policy import Policy, Pool
-from scaler.core.queue import decide_queue
+from scaler.core.queue.signal import decide_queue
 from scaler.core.size import size_of
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import QueueTrigger, TriggerRef
