@@ -15,12 +15,12 @@ import yaml
 
 from scaler.core.decide import decide
 from scaler.core.decision import Decision
+from scaler.core.idle.wanted import wanted
 from scaler.core.model import Instant, Kind, ScaledObject, SourceState
 from scaler.core.policy import Policy
 from scaler.core.quantity import instant
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import Problem, TriggerRef
-from scaler.core.wanted import wanted
 from scaler.kube.decode import decode
 from scaler.kube.forms import Record
 from scaler.observer.changes import Changed, Listed, SourceChanged, UsageRead

@@ -12,11 +12,11 @@ from typing import Protocol
 
 from scaler.core.decide import decide
 from scaler.core.decision import Decision
+from scaler.core.idle.wanted import Wanted, wanted
 from scaler.core.model import Instant, Kind, Name, SourceState
 from scaler.core.policy import Policy
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import TriggerRef
-from scaler.core.wanted import Wanted, wanted
 from scaler.kube.api import JSON, Api, Stream
 from scaler.kube.forms import Key, Record
 from scaler.kube.reflector import Reflector

@@ -12,7 +12,7 @@ import structlog
 
 from scaler.core.decide import decide
 from scaler.core.decision import Decision, Status
-from scaler.core.idle_starts import idle_starts
+from scaler.core.idle.starts import idle_starts
 from scaler.core.model import Instant, Name, ScaledObject
 from scaler.core.reasons import Reason
 from scaler.core.size import Size, size_of

@@ -6,10 +6,10 @@ from typing import Protocol
 
 import structlog
 
+from scaler.core.idle.wanted import wanted
 from scaler.core.model import Instant
 from scaler.core.policy import Policy, PrometheusSettings, Safety
 from scaler.core.usage import QueryAnswer, QueryKey, Usage, UsageKey
-from scaler.core.wanted import wanted
 from scaler.observer.changes import Inbox
 from scaler.store import Store
 
