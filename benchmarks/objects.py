@@ -79,8 +79,11 @@ def workloads(fleet: Fleet) -> Iterator[bytes]:
         yield _fill(drafts[variant], _values(fleet, number, queue=number % fleet.queues))
 
 
-def waiting_for_nodes(fleet: Fleet, *, queue: int) -> bytes:
-    """Give a new Workload that has quota, and for whose pods there are no nodes."""
+def waiting_for_nodes(fleet: Fleet, *, queue: int, version: int = 1_000_001) -> bytes:
+    """Give a new Workload that has quota, and for whose pods there are no nodes.
+
+    Versions grow from event to event, as an API server's do: one that falls means a new list.
+    """
     draft = _workload(0, admitted=False)
     draft["status"] = {
         "conditions": [
@@ -92,7 +95,8 @@ def waiting_for_nodes(fleet: Fleet, *, queue: int) -> bytes:
             )
         ]
     }
-    return _fill(_cut(draft), _values(fleet, fleet.workloads + queue, queue=queue))
+    values = _values(fleet, fleet.workloads + queue, queue=queue)
+    return _fill(_cut(draft), {**values, "version": str(version)})
 
 
 def _values(fleet: Fleet, number: int, *, queue: int) -> Mapping[str, str]:

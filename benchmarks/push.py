@@ -46,9 +46,10 @@ async def _push(fleet: Fleet, running: Scaler, *, events: int, pause: float) -> 
         calls = [stub.StreamIsActive(reference(fleet, queue)) for queue in range(fleet.queues)]
         await running.opened(fleet.queues)
         await asyncio.sleep(_SETTLE if pause else 0)
-        for queue in queues:
+        for version, queue in enumerate(queues, start=1_000_001):
             await asyncio.sleep(order.uniform(0, 2 * pause))
-            wrote = running.api.write(objects.waiting_for_nodes(fleet, queue=queue))
+            event = objects.waiting_for_nodes(fleet, queue=queue, version=version)
+            wrote = running.api.write(event)
             async with asyncio.timeout(_PATIENCE):
                 answer = await calls[queue].read()
             delays.append(time.monotonic() - wrote)
