@@ -50,7 +50,8 @@ def shelves(fleet: Fleet) -> dict[Kind, Shelf]:
         (Kind.SCALED_OBJECTS, objects.scaled_object),
         (Kind.HPAS, objects.hpa),
     ):
-        found[kind] = iter([json.dumps(make(fleet, queue)).encode() for queue in queues])
+        wanted = range(fleet.triggers) if kind is Kind.SCALED_OBJECTS else queues
+        found[kind] = iter([json.dumps(make(fleet, queue)).encode() for queue in wanted])
     return {
         kind: Shelf(list(_pages(resource, found.get(kind, iter(())))))
         for kind, resource in RESOURCES.items()

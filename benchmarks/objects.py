@@ -36,6 +36,13 @@ class Fleet:
 
     workloads: int
     queues: int
+    idle: bool = False
+    """No ScaledObject asks for anything."""
+
+    @property
+    def triggers(self) -> int:
+        """Count the ScaledObjects' triggers."""
+        return 0 if self.idle else self.queues
 
     def namespace(self, queue: int) -> str:
         """Give the namespace of a queue's LocalQueue, Workloads and ScaledObject."""

@@ -102,7 +102,7 @@ class _Watch:
         if self._listed is None and len(state.snapshot.workload_index) >= self._fleet.workloads:
             self._listed = spent, time.monotonic() - self._began[1], peak_rss()
         ready = sum(one.status is Status.OK for one in state.decisions.values())
-        if self._listed is not None and ready >= self._fleet.queues and not self.decided.is_set():
+        if self._listed is not None and ready >= self._fleet.triggers and not self.decided.is_set():
             self._cpu_decided = spent
             self.decided.set()
 

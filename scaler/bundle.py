@@ -3,7 +3,9 @@
 Layout: `now`, `policy.yaml`, `trigger.yaml`, `objects/PLURAL.yaml` (or .yml, .json), `samples.om`.
 A kind without a file is a source that did not sync; without `samples.om` Prometheus is down.
 `trigger.yaml` is the ScaledObject. A target of no watched kind, like a MachineSet, has its size
-from the HPA that the ScaledObject's status.hpaName names, in `horizontalpodautoscalers.yaml`.
+from the HPA that the ScaledObject's status.hpaName names, in `horizontalpodautoscalers.yaml`, with
+the labels or the owner that KEDA gave it. An exporter's own pod belongs into `pods.yaml` where
+series are named by it: a pod that is not there is taken for gone, and its series count for nobody.
 """
 
 from collections.abc import Iterable

@@ -95,7 +95,15 @@ class _Reading:
         if hpa is not None and _of_hpa(hpa) is not None and self._believed(Kind.HPAS):
             return _of_hpa(hpa), f"currentReplicas of HPA {hpa.name}"
         watched = "can't be read" if kind in SELECTED else "is of no watched kind"
-        return None, f"{kind}/{name} {watched}, and KEDA's HPA for it gives no size"
+        return None, f"{kind}/{name} {watched}, and {self._hpa_lacks(scaled_object, hpa)}"
+
+    def _hpa_lacks(self, scaled_object: ScaledObject, hpa: Hpa | None) -> str:
+        """Say why the HPA gives no size, by what has to be mended."""
+        if scaled_object.hpa_name is None:
+            return "the ScaledObject's status.hpaName names no HPA"
+        if hpa is None and self._believed(Kind.HPAS):
+            return f"HPA {scaled_object.hpa_name}, labelled or owned as KEDA's, is not there"
+        return f"HPA {scaled_object.hpa_name} gives no size"
 
     def _watched(self, scaled_object: ScaledObject) -> Target | None:
         ref = scaled_object.target

@@ -104,6 +104,26 @@ def test_other_targets_have_the_size_that_kedas_hpa_sees(
     assert found.detail
 
 
+@pytest.mark.parametrize(
+    ("hpa_name", "hpa", "lack"),
+    [
+        (None, None, "status.hpaName names no HPA"),
+        ("hpa", None, "HPA hpa, labelled or owned as KEDA's, is not there"),
+        ("hpa", make_hpa(name="hpa", current_replicas=None), "HPA hpa gives no size"),
+    ],
+)
+def test_a_size_that_is_not_known_names_what_its_hpa_lacks(
+    hpa_name: str | None, hpa: Hpa | None, lack: str
+) -> None:
+    """A size that is not known names what its hpa lacks."""
+    snapshot = make_snapshot(hpas=[] if hpa is None else [hpa])
+    found = size(snapshot, make_scaled_object(target=HANDLE, hpa_name=hpa_name))
+    assert (found.value, found.detail) == (
+        None,
+        f"MachineSet/pool is of no watched kind, and {lack}",
+    )
+
+
 def test_an_hpa_that_went_silent_gives_no_size_but_was_running() -> None:
     """An hpa that went silent gives no size but was running."""
     found = handled(make_hpa(name="hpa", current_replicas=4), horizontalpodautoscalers=SILENT)
