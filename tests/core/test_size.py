@@ -107,7 +107,7 @@ def test_other_targets_have_the_size_that_kedas_hpa_sees(
 @pytest.mark.parametrize(
     ("hpa_name", "hpa", "lack"),
     [
-        (None, None, "status.hpaName names no HPA"),
+        (None, None, "the ScaledObject's status.hpaName names no HPA"),
         ("hpa", None, "HPA hpa, labelled or owned as KEDA's, is not there"),
         ("hpa", make_hpa(name="hpa", current_replicas=None), "HPA hpa gives no size"),
     ],
