@@ -32,6 +32,13 @@ PAUSE_SECONDS = 0.001
 """A tick's decisions are made in slices with pauses between them: a change that comes meanwhile is
 decided before the rest, and RPCs get their turn."""
 
+IDLE_SHARE = 9
+"""A tick waits for so many times what the last one took: thousands of triggers must not cost a
+core for nothing."""
+
+LONGEST_TICK_SECONDS = 30.0
+"""Delays, ages and outages are noticed by then all the same."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -75,6 +82,8 @@ class Observer:
         self._own: frozenset[TriggerRef] = frozenset()
         self._overdue: dict[TriggerRef, None] = {}
         """What a tick has still to decide, in order."""
+        self._spent = 0.0
+        """Seconds that the newest tick's decisions have taken so far."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="observer", daemon=True)
 
@@ -99,7 +108,8 @@ class Observer:
             if poll:
                 next_poll = monotonic() + self._poll
             if every:
-                next_tick = monotonic() + self._tick
+                next_tick = monotonic() + tick_after(self._spent, least=self._tick)
+                self._spent = 0.0
             try:
                 touched = self._poll_policy() if poll else set()
                 if changes or touched or every or self._overdue:
@@ -190,12 +200,14 @@ class Observer:
 
     def _catch_up(self, snapshot: Snapshot, now: Instant) -> set[TriggerRef]:
         """Decide one slice of what the tick left; give the triggers whose Decision is news."""
-        until = monotonic() + SLICE_SECONDS
+        began = monotonic()
+        until = began + SLICE_SECONDS
         changed: set[TriggerRef] = set()
         while self._overdue and monotonic() < until:
             ref = next(iter(self._overdue))
             if self._decide(snapshot, ref, now):
                 changed.add(ref)
+        self._spent += monotonic() - began
         return changed
 
     def _forget(self, ref: TriggerRef) -> None:
@@ -203,6 +215,11 @@ class Observer:
         decision = self._decisions.pop(ref)
         for part in decision.read:
             self._readers[part].discard(ref)
+
+
+def tick_after(spent: float, *, least: float) -> float:
+    """Give the seconds until the next tick, from what the last one's decisions took."""
+    return max(least, min(IDLE_SHARE * spent, LONGEST_TICK_SECONDS))
 
 
 def refs_of(snapshot: Snapshot) -> Iterable[TriggerRef]:

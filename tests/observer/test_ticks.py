@@ -24,3 +24,11 @@ def test_a_tick_reaches_every_trigger_however_short_its_slices(
         running.watching.until(
             lambda state: all(state.decisions[ref] is not first.decisions[ref] for ref in OTHERS)
         )
+
+
+def test_a_tick_that_takes_long_comes_less_often() -> None:
+    """Five thousand triggers take two seconds: every five that would be most of a core."""
+    assert observer.tick_after(0.1, least=5.0) == 5.0
+    assert observer.tick_after(2.0, least=5.0) == 18.0
+    assert observer.tick_after(100.0, least=5.0) == observer.LONGEST_TICK_SECONDS
+    assert observer.tick_after(100.0, least=3600.0) == 3600.0
