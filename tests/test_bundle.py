@@ -120,7 +120,10 @@ def test_broken_samples_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_scaled_object_is_decided_with_its_target(tmp_path: Path) -> None:
-    """Its bounds and other triggers matter, so it joins the other objects."""
+    """Its bounds and other triggers matter, so it joins the other objects.
+
+    When the HPA scaled last is not said: the two nodes that are missing may be coming.
+    """
     scaled_object = """
 apiVersion: keda.sh/v1alpha1
 kind: ScaledObject
@@ -147,7 +150,7 @@ status: {currentReplicas: 2}
 """
     )
     (decision,) = load(folder).decisions()
-    assert (decision.size, decision.value) == (2, 5)
+    assert (decision.size, decision.value) == (2, 3)
 
 
 def test_a_scaled_object_without_a_trigger_of_ours_is_refused(tmp_path: Path) -> None:

@@ -155,12 +155,24 @@ def _rooms(
                 pool=one,
                 tolerations=tolerations,
                 size=size if own and size is not None else _size(question, one, owner),
-                resized_at=resized_at(snapshot=question.snapshot, scaled_object=owner),
+                resized_at=_resized_at(question, owner, own=own),
                 since=since,
                 now=question.now,
             )
         )
     return tuple(rooms)
+
+
+def _resized_at(
+    question: QueueQuestion, owner: ScaledObject | None, *, own: bool
+) -> Instant | None:
+    """Give when the size last changed; of our own target where no HPA tells: just now.
+
+    What is missing of its size may be coming. Taken for broken it would be asked for at each
+    poll again, and the size run away to the pool's maximum.
+    """
+    known = resized_at(snapshot=question.snapshot, scaled_object=owner)
+    return question.now if known is None and own and owner is not None else known
 
 
 def _since(shares: Iterable[Share]) -> Instant | None:

@@ -14,6 +14,7 @@ from tests.builders import (
     NOW,
     make_cluster_queue,
     make_flavor,
+    make_hpa,
     make_local_queue,
     make_node,
     make_pod_set,
@@ -230,3 +231,13 @@ def test_a_need_for_other_devices_is_no_pool_s() -> None:
     snapshot = _snapshot([make_workload(pod_sets=(make_pod_set(shape=shape),))])
     assert _both(snapshot) == (0, 0)
     assert _ask(snapshot, "east").status is Status.OK
+
+
+def test_a_target_whose_hpa_tells_no_time_does_not_run_away() -> None:
+    """What is missing of its size may be coming: taken for broken it would be bought each poll."""
+    snapshot = _snapshot(
+        _jobs(1),
+        hpas=[make_hpa(name="keda-hpa-west", current_replicas=3, scaling_active_changed=None)],
+        sizers=SIZERS[1:],
+    )
+    assert _ask(snapshot, "west").value == 3
