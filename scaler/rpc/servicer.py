@@ -152,12 +152,12 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         No false is sent, and HOLD sends nothing: it neither is an activation nor ends one. KEDA
         2.18 and later ignore a false; earlier ones would deactivate at once.
         """
-        del context
-        ref = ref_of(request)
+        watched = self._watches.watch(ref_of(request))
+        del context, request
         sent = False
-        with self._watches.watch(ref) as watch:
+        with watched as watch:
             while not watch.ended:
-                on = self._decided_activity(ref)
+                on = self._decided_activity(watch.ref)
                 if on and not sent:
                     yield pb.IsActiveResponse(result=True)
                 sent = sent if on is None else on
@@ -170,10 +170,10 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         context: "Context[pb.ScaledObjectRef, pb.GetMetricSpecResponse]",
     ) -> AsyncIterator[pb.GetMetricSpecResponse]:
         """Send the spec once and stay silent; with malformed metadata there is none to send."""
-        del context
-        ref = ref_of(request)
-        metric = metric_of(ref)
-        with self._watches.watch(ref) as watch:
+        watched = self._watches.watch(ref_of(request))
+        del context, request
+        with watched as watch:
+            metric = metric_of(watch.ref)
             if not isinstance(metric, InvalidTrigger):
                 yield answers.spec(metric)
             while await watch.wait():

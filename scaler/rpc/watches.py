@@ -1,36 +1,61 @@
-"""Wake the open streams whose Decision changed."""
+"""Wake the open streams whose Decision changed.
+
+Thousands of streams may be open, so each keeps little: one future while it waits, and the
+trigger's name shared with all others that watch the same.
+"""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
 
 from scaler.core.trigger import TriggerRef
 from scaler.store import State, Store
 
 
 class Watch:
-    """One open stream's bell."""
+    """One open stream's bell; good for one `with`, which takes it out of its Watches again."""
 
-    __slots__ = ("_bell", "ended")
+    __slots__ = ("_home", "_rung", "_waiter", "ended", "ref")
 
-    def __init__(self) -> None:
-        self._bell = asyncio.Event()
+    def __init__(self, home: "Watches", ref: TriggerRef) -> None:
+        self._home = home
+        self._waiter: asyncio.Future[None] | None = None
+        self._rung = False
+        self.ref = ref
         self.ended = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._home.leave(self)
 
     async def wait(self) -> bool:
         """Wait for news; False once the server stops."""
-        await self._bell.wait()
-        self._bell.clear()
+        if not self._rung:
+            self._waiter = asyncio.get_running_loop().create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        self._rung = False
         return not self.ended
 
     def ring(self) -> None:
         """Wake the stream."""
-        self._bell.set()
+        self._rung = True
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     def end(self) -> None:
         """Wake the stream for good."""
         self.ended = True
-        self._bell.set()
+        self.ring()
 
 
 class Watches:
@@ -39,23 +64,25 @@ class Watches:
     def __init__(self, store: Store) -> None:
         self._loop = asyncio.get_running_loop()
         self._watches: dict[TriggerRef, set[Watch]] = {}
+        self._refs: dict[TriggerRef, TriggerRef] = {}
+        """Each key of `_watches` under itself: equal ones are built for every stream."""
         self._ended = False
         self._cancel = store.listen(self._published)
 
-    @contextmanager
-    def watch(self, ref: TriggerRef) -> Iterator[Watch]:
-        """Hold a bell for one stream."""
-        watch = Watch()
+    def watch(self, ref: TriggerRef) -> Watch:
+        """Hang up a bell for one stream; its `ref` is shared with the others."""
+        watch = Watch(self, self._refs.setdefault(ref, ref))
         if self._ended:
             watch.end()
-        self._watches.setdefault(ref, set()).add(watch)
-        try:
-            yield watch
-        finally:
-            watches = self._watches[ref]
-            watches.discard(watch)
-            if not watches:
-                del self._watches[ref]
+        self._watches.setdefault(watch.ref, set()).add(watch)
+        return watch
+
+    def leave(self, watch: Watch) -> None:
+        """Take a bell down."""
+        watches = self._watches[watch.ref]
+        watches.discard(watch)
+        if not watches:
+            del self._watches[watch.ref], self._refs[watch.ref]
 
     def __len__(self) -> int:
         return sum(len(watches) for watches in self._watches.values())
