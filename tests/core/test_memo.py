@@ -63,5 +63,5 @@ def test_beyond_its_bound_a_memo() -> None:
     """Beyond its bound a memo forgets and still answers."""
     memo, part = Memo(), ["part"]
     for number in range(20_000):
-        assert memo.recall(number, (part,), lambda number=number: number) == number  # type: ignore[misc]
+        assert memo.recall(number, (part,), lambda number=number: number) == number  # type: ignore[misc] # a lambda with a default
     assert len(memo._kept) <= 16_384

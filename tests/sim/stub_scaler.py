@@ -65,7 +65,7 @@ class StubScaler(pb_grpc.ExternalScalerServicer):
         self._enter("GetMetricSpec", request, context)
         return _specs(self.targets)
 
-    def GetMetrics(  # noqa: N802
+    def GetMetrics(  # noqa: N802 - the name of the RPC
         self, request: pb.GetMetricsRequest, context: grpc.ServicerContext
     ) -> pb.GetMetricsResponse:
         """Answer with the values, after whatever the test does in between."""
@@ -77,14 +77,14 @@ class StubScaler(pb_grpc.ExternalScalerServicer):
         ]
         return pb.GetMetricsResponse(metricValues=values)
 
-    def IsActive(  # noqa: N802
+    def IsActive(  # noqa: N802 - the name of the RPC
         self, request: pb.ScaledObjectRef, context: grpc.ServicerContext
     ) -> pb.IsActiveResponse:
         """Answer with the activity."""
         self._enter("IsActive", request, context)
         return pb.IsActiveResponse(result=self.active)
 
-    def StreamIsActive(  # noqa: N802
+    def StreamIsActive(  # noqa: N802 - the name of the RPC
         self, request: pb.ScaledObjectRef, context: grpc.ServicerContext
     ) -> Iterator[pb.IsActiveResponse]:
         """Send each push once, then end as the test says."""
@@ -104,7 +104,7 @@ class StubScaler(pb_grpc.ExternalScalerServicer):
             if end is not None:
                 context.abort(end, "as the test says")
 
-    def StreamMetricSpec(  # noqa: N802
+    def StreamMetricSpec(  # noqa: N802 - the name of the RPC
         self, request: pb.ScaledObjectRef, context: grpc.ServicerContext
     ) -> Iterator[pb.GetMetricSpecResponse]:
         """Send one spec and stay open, or be unimplemented."""

@@ -107,7 +107,7 @@ def build(stub: StubScaler) -> Iterator[Build]:
     """Build a bench that asks the stub."""
     benches: list[Bench] = []
 
-    def make(*, replicas: int = 0, version: Version | None = None, **spec: Any) -> Bench:  # noqa: ANN401
+    def make(*, replicas: int = 0, version: Version | None = None, **spec: Any) -> Bench:  # noqa: ANN401 - any field of the spec
         objects, clock = cluster(replicas=replicas)
         objects.create(Kind.SCALED_OBJECTS, scaled_object(stub.address, **spec))
         parsed = read(objects.all(Kind.SCALED_OBJECTS)[0])

@@ -74,7 +74,7 @@ class Served:
         self,
         *decisions: Decision,
         sources: Mapping[Kind, SourceState] = ALIVE,
-        **parts: Any,  # noqa: ANN401
+        **parts: Any,  # noqa: ANN401 - any part of a Snapshot
     ) -> None:
         """Publish decisions on top of a Snapshot with these sources."""
         self.store.publish(
