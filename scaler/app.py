@@ -74,17 +74,6 @@ class App:
         inbox = CountingInbox(telemetry)
         self._store = Store(policy=policy, at=clock())
         self._store.listen(ChangeLog(telemetry))
-        reflectors = (
-            Reflector(
-                api=api,
-                resource=resource,
-                sink=inbox,
-                clock=clock,
-                pace=pace,
-                times=WatchTimes(silence=settings.watch_read_timeout),
-            )
-            for resource in RESOURCES.values()
-        )
         self._observer = Observer(
             inbox=inbox,
             store=self._store,
@@ -94,7 +83,7 @@ class App:
             policy_poll_seconds=settings.policy_poll_seconds,
         )
         self._sources: tuple[Part, ...] = (
-            *reflectors,
+            *_reflectors(settings, api=api, inbox=inbox, clock=clock, pace=pace),
             Poller(
                 source=PrometheusSource(clock=clock),
                 store=self._store,
@@ -157,6 +146,21 @@ class App:
         return decide_safely(
             snapshot=state.snapshot, ref=ref, state=state.policy, now=self._clock()
         )
+
+
+def _reflectors(
+    settings: Settings,
+    *,
+    api: ApiServer,
+    inbox: CountingInbox,
+    clock: Callable[[], Instant],
+    pace: Pace | None,
+) -> tuple[Reflector, ...]:
+    times = WatchTimes(silence=settings.watch_read_timeout)
+    return tuple(
+        Reflector(api=api, resource=resource, sink=inbox, clock=clock, pace=pace, times=times)
+        for resource in RESOURCES.values()
+    )
 
 
 def _pod(settings: Settings) -> About | None:
