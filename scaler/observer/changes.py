@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from scaler.core.model import Kind, SourceState
 from scaler.core.usage import QueryAnswer, QueryKey, Usage, UsageKey
@@ -94,12 +94,3 @@ class Inbox:
     def wake(self) -> None:
         """Make the observer look at once."""
         self._queue.put(Wake())
-
-
-class Observed(Protocol):
-    """Read changes in order; what the observer needs of its inbox."""
-
-    @property
-    def queue(self) -> "SimpleQueue[Change | Wake]":
-        """Give the queue to read from."""
-        ...
