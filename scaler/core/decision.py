@@ -115,8 +115,6 @@ class IdleEvidence:
     idle_seconds: float | None = None
     """Since the newest busy sample, as far back as it was looked for; None = not known."""
     idle_after_seconds: float = 0.0
-    would_be_idle: bool = False
-    """IDLE, but for the dry run."""
     keep_alive: str | None = None
     wake: str | None = None
 

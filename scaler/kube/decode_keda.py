@@ -4,7 +4,6 @@ from scaler.core.model import Hpa, ScaledObject, TargetRef, TriggerSpec
 from scaler.core.quantity import amount
 from scaler.kube.decode_meta import FALSE, by_type, moment, moment_or, opted_out, wake_at
 from scaler.kube.structs_core import (
-    Advanced,
     Behavior,
     HpaMetadata,
     ScaledObjectAnnotations,
@@ -39,7 +38,6 @@ def scaled_object(wire: WireScaledObject) -> ScaledObject:
         idle_replicas=spec.idle_replica_count,
         paused=_paused(meta.annotations),
         hpa_name=(wire.status.hpa_name or None) if wire.status is not None else None,
-        tolerance_set=_tolerance(_behavior(spec.advanced)) is not None,
         opted_out=opted_out(meta.labels, meta.annotations),
         wake_at=wake_at(meta.annotations),
         deleting=meta.deletion_timestamp is not None,
@@ -60,11 +58,6 @@ def _paused(annotations: ScaledObjectAnnotations | None) -> bool:
     if annotations.paused_replicas is not None:
         return True
     return annotations.paused is not None and annotations.paused not in _NOT_PAUSED
-
-
-def _behavior(advanced: Advanced | None) -> Behavior | None:
-    config = advanced.horizontal_pod_autoscaler_config if advanced is not None else None
-    return config.behavior if config is not None else None
 
 
 def _tolerance(behavior: Behavior | None) -> str | int | float | None:

@@ -176,9 +176,9 @@ _TABLE = (
                 "metadata.annotations[kueue.x-k8s.io/workload, kueue.x-k8s.io/pod-group-name, "
                 "kueue-gpu-scaler.dev/ignore]"
             ),
-            "spec.{nodeName,priority,schedulingGates}",
+            "spec.{nodeName,priority}",
             *(f"spec.{part}" for part in _POD_TEMPLATE),
-            "status.{phase,startTime,conditions[Ready, PodScheduled]}",
+            "status.{phase,conditions[Ready, PodScheduled]}",
         ),
     ),
     Resource(
@@ -214,7 +214,6 @@ _TABLE = (
             "metadata.labels[kueue-gpu-scaler.dev/ignore]",
             "spec.{scaleTargetRef,minReplicaCount,maxReplicaCount,idleReplicaCount}",
             "spec.triggers[].{type,metadata}",
-            "spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleUp.tolerance",
             "status.hpaName",
         ),
     ),

@@ -107,7 +107,6 @@ class PodSpec(Wire):
     tolerations: msgspec.Raw = NOTHING
     node_name: str = ""
     priority: int | None = None
-    scheduling_gates: list[Present] | None = None
 
 
 class Template(Wire):

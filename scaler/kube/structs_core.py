@@ -65,7 +65,6 @@ class PodStatus(Wire):
     """A Pod's status."""
 
     phase: str = ""
-    start_time: Time | None = None
     conditions: list[Condition] | None = None
 
 
@@ -161,18 +160,6 @@ class Behavior(Wire):
     scale_up: ScaleUp | None = None
 
 
-class HpaConfig(Wire):
-    """spec.advanced.horizontalPodAutoscalerConfig."""
-
-    behavior: Behavior | None = None
-
-
-class Advanced(Wire):
-    """spec.advanced."""
-
-    horizontal_pod_autoscaler_config: HpaConfig | None = None
-
-
 class ScaledObjectSpec(Wire):
     """A ScaledObject's spec."""
 
@@ -181,7 +168,6 @@ class ScaledObjectSpec(Wire):
     max_replica_count: Count | None = None
     idle_replica_count: Count | None = None
     triggers: list[WireTrigger] | None = None
-    advanced: Advanced | None = None
 
 
 class ScaledObjectStatus(Wire):

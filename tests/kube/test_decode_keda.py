@@ -16,7 +16,6 @@ def test_kedas_defaults_are_filled_in() -> None:
     assert isinstance(record, ScaledObject)
     assert (record.target.kind, record.target.api_version) == ("Deployment", "apps/v1")
     assert (record.min_replicas, record.max_replicas, record.idle_replicas) == (0, 100, None)
-    assert not record.tolerance_set
 
 
 @pytest.mark.parametrize(

@@ -252,7 +252,6 @@ def test_metrics_hold_what_alerts_need() -> None:
         component="main",
         verdict=Verdict.IDLE,
         idle_seconds=1860.0,
-        would_be_idle=True,
     )
     queue = QueueEvidence(
         classes=(ClassCount(cluster_queue="cq", workload_class="D", workloads=4, gpus=8),)

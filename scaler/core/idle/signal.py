@@ -172,7 +172,6 @@ class _Asked:
             physical_gpus=len({one.device.uuid for one in finding.devices}),
             idle_seconds=None if since is None else max(0.0, self.now - since),
             idle_after_seconds=resolved.effective.idle_after,
-            would_be_idle=finding.reason is Reason.IDLE,
             keep_alive=finding.keep_alive,
             wake=finding.wake,
         )

@@ -33,11 +33,8 @@ class Pod:
     """deletionTimestamp: when its grace period is over; None while it is not deleting."""
     ready_since: Instant | None = None
     """lastTransitionTime of Ready=True; None while not Ready."""
-    started: Instant | None = None
-    """status.startTime."""
     unschedulable: bool = False
     """PodScheduled is False with reason Unschedulable."""
-    gated: bool = False
     placeholder: bool = False
     """Negative priority or label kueue-gpu-scaler.dev/placeholder: holds nothing."""
     labels: Mapping[str, str]

@@ -78,8 +78,6 @@ class ScaledObject:
     paused: bool = False
     """Annotation paused or paused-replicas: KEDA asks nothing."""
     hpa_name: str | None = None
-    tolerance_set: bool = False
-    """behavior.scaleUp.tolerance is given."""
     opted_out: bool = False
     wake_at: Instant | None = None
     deleting: bool = False

@@ -42,8 +42,6 @@ class Fleet:
     usable: int
     coming: int
     broken: int
-    staying: int
-    """Present nodes that are not being deleted."""
     labels: Mapping[str, str]
     """Labels that a new node will bear, as far as that can be known."""
     taints: tuple[Taint, ...]
@@ -102,7 +100,6 @@ def fleet_of(
         usable=count[Stage.USABLE],
         coming=count[Stage.COMING] + unborn,
         broken=count[None],
-        staying=staying,
         labels=labels,
         taints=own_taints,
         may_bear=may_bear,

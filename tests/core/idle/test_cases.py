@@ -292,5 +292,4 @@ def test_a_dry_run_keeps_what_would_be_idle() -> None:
     decision = decided(cluster(usage=usage_of(util("w-0", 0, 0))), dryRun="true")
     assert (decision.active, decision.value, decision.reason) == (True, 1, Reason.DRY_RUN)
     assert decision.idle is not None
-    assert decision.idle.would_be_idle
     assert decision.idle.verdict is Verdict.IDLE
