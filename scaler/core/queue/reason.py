@@ -42,6 +42,8 @@ class Waiting:
     """Workloads that scaleUpDelay still leaves out."""
     swallowed: bool
     """The HPA's tolerance is wider than the change."""
+    elsewhere: int = 0
+    """Workloads that need nodes of another pool: no flavor of theirs leads to this one."""
     topology_disagrees: bool = False
     """They fit, and Kueue has said for long that they don't."""
     not_helped: tuple[tuple[WorkloadClass, int], ...] = ()
@@ -122,6 +124,9 @@ def _others(waiting: Waiting) -> Iterator[str]:
     if waiting.for_quota:
         waits = several(waiting.for_quota, "Workload")
         yield f"For {waits} no quota is free, which nodes would not change."
+    if waiting.elsewhere:
+        waits = several(waiting.elsewhere, "Workload")
+        yield f"For {waits} other nodes are needed, by flavor or node selector."
     if waiting.delayed:
         yield f"{several(waiting.delayed, 'Workload')} waited less than scaleUpDelay."
     if waiting.not_helped:

@@ -42,6 +42,7 @@ def waiting_of(
         workloads=ripe if nodes is None else nodes.workloads,
         for_quota=_for_quota(question, found),
         delayed=len(found.needs) - ripe,
+        elsewhere=0 if nodes is None else max(0, ripe - nodes.workloads),
         swallowed=_swallowed(question, value),
         topology_disagrees=nodes is not None and nodes.topology_disagrees,
         not_helped=not_helped(found.classes),

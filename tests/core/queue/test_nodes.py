@@ -241,3 +241,13 @@ def test_a_target_whose_hpa_tells_no_time_does_not_run_away() -> None:
         sizers=SIZERS[1:],
     )
     assert _ask(snapshot, "west").value == 3
+
+
+def test_a_need_that_a_flavor_leads_elsewhere_is_told_of() -> None:
+    """Else a queue that waits beside a pool that does not grow would look like a defect."""
+    snapshot = replace(
+        _snapshot(_jobs(1)), flavors={"gpu": make_flavor(node_labels={"pool": "far"})}
+    )
+    decision = _ask(snapshot, "west")
+    assert decision.value == 0
+    assert "For 1 Workload other nodes are needed, by flavor or node selector." in decision.detail

@@ -81,7 +81,7 @@ def test_one_reason_wins(
 def test_the_sentence_of_nodes() -> None:
     """It says who waits, where the pods went, what lacks, and how the value came about."""
     packed = Packed(new=2, empty=1, placed=7, on_coming=3, on_new=9, capped=4, fits_no_node=1)
-    waiting = Waiting(workloads=5, for_quota=1, delayed=2, swallowed=False)
+    waiting = Waiting(workloads=5, for_quota=1, delayed=2, elsewhere=1, swallowed=False)
     pool = replace(POOL, capped=True, spare=3, empty=1)
     reason, detail = nodes_reason(value=10, floor=4, pool=pool, packed=packed, waiting=waiting)
     assert reason is Reason.CAPPED
@@ -90,6 +90,7 @@ def test_the_sentence_of_nodes() -> None:
         " 9 need 2 new nodes, 4 need more than maxNodes (10), 1 fit no node of the pool."
         " Of 3 spare nodes 2 lack."
         " For 1 Workload no quota is free, which nodes would not change."
+        " For 1 Workload other nodes are needed, by flavor or node selector."
         " 2 Workloads waited less than scaleUpDelay."
         " 1 node of the pool can't be used."
         " The value is 10 (the target's size is 4)."
