@@ -20,6 +20,7 @@ from scaler.kube.decode_meta import (
 from scaler.kube.decode_shapes import requirements, shape, shape_key, taints
 from scaler.kube.structs import Condition, Labels
 from scaler.kube.structs_core import (
+    NodeAnnotations,
     PodAnnotations,
     Selector,
     WireNode,
@@ -57,7 +58,15 @@ def node(wire: WireNode) -> NodeRecord:
         unschedulable=wire.spec.unschedulable is True,
         deleting=meta.deletion_timestamp is not None,
         taints=taints(wire.spec.taints),
+        machine=_machine(meta.annotations),
     )
+
+
+def _machine(annotations: NodeAnnotations | None) -> str | None:
+    if annotations is None:
+        return None
+    named = annotations.openshift or annotations.cluster_api
+    return named.rpartition("/")[2] or None if named else None
 
 
 def pod(wire: WirePod) -> Pod | PlacedPod:

@@ -159,6 +159,7 @@ _TABLE = (
         namespaced=False,
         fields=(
             "metadata.{name,creationTimestamp,deletionTimestamp,labels}",
+            "metadata.annotations[machine.openshift.io/machine, cluster.x-k8s.io/machine]",
             "spec.{unschedulable,taints}",
             "status.{allocatable,conditions[Ready]}",
         ),

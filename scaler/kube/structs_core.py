@@ -19,10 +19,19 @@ from scaler.kube.structs import (
 )
 
 
+class NodeAnnotations(Wire):
+    """The annotations by which a Node names its Machine."""
+
+    openshift: str | None = msgspec.field(default=None, name="machine.openshift.io/machine")
+    """`NAMESPACE/NAME`."""
+    cluster_api: str | None = msgspec.field(default=None, name="cluster.x-k8s.io/machine")
+
+
 class NodeMetadata(Metadata):
     """A Node's metadata: packing matches any of its labels."""
 
     labels: Labels | None = None
+    annotations: NodeAnnotations | None = None
 
 
 class NodeSpec(Wire):

@@ -87,6 +87,7 @@ def make_node(
     unschedulable: bool = False,
     deleting: bool = False,
     taints: tuple[Taint, ...] = (),
+    machine: str | None = None,
 ) -> Node:
     """Build a Node of the pool `pool=gpu` with 8 GPUs, 188 cpus, 1900Gi and 110 pods."""
     rest = {"cpu": 188_000, "memory": 1900 << 30, "pods": 110}
@@ -100,6 +101,7 @@ def make_node(
         unschedulable=unschedulable,
         deleting=deleting,
         taints=taints,
+        machine=machine,
     )
 
 

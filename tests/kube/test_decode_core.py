@@ -1,8 +1,11 @@
 """Pods and targets."""
 
+import json
+
 import pytest
 
-from scaler.core.model import Kind, PlacedPod, Pod, Target
+from scaler.core.model import Kind, Node, PlacedPod, Pod, Target
+from scaler.kube.decode import decode
 from tests.kube.decoding import one
 from tests.kube.documents import GPU, Document, pod
 
@@ -103,3 +106,21 @@ def test_a_pod_that_does_not_tell_since_when_it_is_ready_is_not(
     found = one(Kind.PODS, document)
     assert isinstance(found, Pod)
     assert found.ready_since == want
+
+
+@pytest.mark.parametrize(
+    ("annotations", "want"),
+    [
+        ({"machine.openshift.io/machine": "openshift-machine-api/gpu-x7k2p"}, "gpu-x7k2p"),
+        ({"cluster.x-k8s.io/machine": "gpu-6d8f9-x7k2p"}, "gpu-6d8f9-x7k2p"),
+        ({"machine.openshift.io/machine": ""}, None),
+        ({"other": "x"}, None),
+        (None, None),
+    ],
+)
+def test_a_node_names_its_machine(annotations: dict[str, str] | None, want: str | None) -> None:
+    """OpenShift with the namespace, Cluster API without."""
+    document = {"metadata": {"name": "n", "annotations": annotations}, "status": {}}
+    (record,) = decode(Kind.NODES, json.dumps(document).encode()).records
+    assert isinstance(record, Node)
+    assert record.machine == want

@@ -21,6 +21,8 @@ class Node:
     unschedulable: bool = False
     deleting: bool = False
     taints: tuple[Taint, ...] = ()
+    machine: str | None = None
+    """Name of the Machine that it stands on; None where nothing says that there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

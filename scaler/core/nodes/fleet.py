@@ -6,12 +6,21 @@ notReadyGrace, and the nodes of the target's size that have no Node yet while th
 young. The rest is broken: it offers nothing and stays in the size.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scaler.core.constraints import HOSTNAME, untolerated
-from scaler.core.model import Amounts, Instant, Node, ScaledObject, Taint, Toleration
+from scaler.core.model import (
+    Amounts,
+    Instant,
+    Node,
+    ScaledObject,
+    Taint,
+    TargetRef,
+    Toleration,
+)
 from scaler.core.nodes.bins import Stage
 from scaler.core.nodes.node_state import (
     KUBERNETES,
@@ -27,6 +36,9 @@ from scaler.core.nodes.node_state import (
 from scaler.core.nodes.packing import Space
 from scaler.core.policy import Pool
 from scaler.core.snapshot import Snapshot
+
+_BETWEEN = {"MachineSet": "", "MachineDeployment": "(-[a-z0-9]+)?"}
+"""What stands in a Machine's name between its owner's and the random part, by the target's kind."""
 
 _SEVERAL = 2
 """Nodes that must agree before a label or taint is taken for the pool's."""
@@ -62,13 +74,15 @@ def fleet_of(
     size: int | None,
     resized_at: Instant | None,
     since: Instant | None = None,
+    target: TargetRef | None = None,
     now: Instant,
 ) -> Fleet:
     """Judge the nodes that match the pool's selector.
 
     `tolerations` are those of the pool's flavors and of the pods that need a place. `size` is the
     target's (None: nodes without a Node are not counted), `resized_at` the last change of it.
-    `since` is when the oldest of the needs began.
+    `since` is when the oldest of the needs began. Nodes that are surely not of the `target` stand
+    for none of its size.
     """
     nodes = [one for _, one in sorted(snapshot.nodes.items()) if belongs(one, pool)]
     own_taints = _shared_taints(nodes, pool, now)
@@ -78,7 +92,7 @@ def fleet_of(
     ]
     labels = _shared_labels(nodes, pool)
     may_bear = _label_keys(nodes, pool, now)
-    staying = sum(not one.deleting for one in nodes)
+    staying = sum(not one.deleting and may_be_of(one, target) for one in nodes)
     young = resized_at is not None and now - resized_at < pool.provisioning_timeout
     unborn = max(0, size - staying) if size is not None and young else 0
     requests = {one.name: held_on(snapshot, one.name, pool, now) for one in nodes}
@@ -115,6 +129,19 @@ def belongs(node: Node, pool: Pool) -> bool:
     if not pool.node_selector:
         return has_devices(node, pool)
     return all(node.labels.get(key) == value for key, value in pool.node_selector)
+
+
+def may_be_of(node: Node, target: TargetRef | None) -> bool:
+    """Say whether a node may be one of the target's; only a Machine's name can tell that it isn't.
+
+    A MachineSet calls its Machines by its own name and a random part, a MachineDeployment puts
+    that of a MachineSet between.
+    """
+    between = None if target is None else _BETWEEN.get(target.kind)
+    if target is None or between is None or node.machine is None:
+        return True
+    pattern = f"{re.escape(target.name)}{between}-[a-z0-9]{{5}}"
+    return re.fullmatch(pattern, node.machine) is not None
 
 
 def resized_at(*, snapshot: Snapshot, scaled_object: ScaledObject | None) -> Instant | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from scaler.core.constraints import admits, agree, tolerations_of
 from scaler.core.demand.need import PodNeed
-from scaler.core.model import Amounts, Instant, PodShape, ResourceFlavor, Toleration
+from scaler.core.model import Amounts, Instant, PodShape, ResourceFlavor, TargetRef, Toleration
 from scaler.core.nodes.bins import UNLIMITED, Stage
 from scaler.core.nodes.fleet import Fleet, fleet_of
 from scaler.core.nodes.packing import PODS, Item, Packed, Space, pack
@@ -77,6 +77,7 @@ def total_room(
     size: int,
     resized_at: Instant | None,
     since: Instant | None = None,
+    target: TargetRef | None = None,
     now: Instant,
 ) -> Room:
     """Take all nodes into account, those that are coming too; growth counts from the size.
@@ -90,6 +91,7 @@ def total_room(
         size=size,
         resized_at=resized_at,
         since=since,
+        target=target,
         now=now,
     )
     return Room(pool=pool, fleet=fleet, spaces=fleet.spaces, max_new=max(0, pool.max_nodes - size))

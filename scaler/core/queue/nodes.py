@@ -157,6 +157,7 @@ def _rooms(
                 size=size if own and size is not None else _size(question, one, owner),
                 resized_at=_resized_at(question, owner, own=own),
                 since=since,
+                target=None if owner is None else owner.target,
                 now=question.now,
             )
         )

@@ -1,10 +1,12 @@
 """Fleet: which of a pool's nodes count, and for how much."""
 
+from dataclasses import replace
+
 import pytest
 
-from scaler.core.model import Instant, Node, PlacedPod, Pod, Taint, Toleration
+from scaler.core.model import Instant, Node, PlacedPod, Pod, Taint, TargetRef, Toleration
 from scaler.core.nodes.bins import Stage
-from scaler.core.nodes.fleet import Fleet, belongs, fleet_of, resized_at
+from scaler.core.nodes.fleet import Fleet, belongs, fleet_of, may_be_of, resized_at
 from scaler.core.policy import Pool
 from scaler.core.snapshot import Snapshot
 from tests.builders import (
@@ -290,3 +292,40 @@ def test_the_newest_ready_node_is_known() -> None:
     ]
     assert _fleet(*nodes).newest_ready == NOW - 100
     assert _fleet().newest_ready is None
+
+
+MACHINES = TargetRef(name="gpu", kind="MachineSet", api_version="machine.openshift.io/v1beta1")
+
+
+@pytest.mark.parametrize(
+    ("kind", "machine", "want"),
+    [
+        pytest.param("MachineSet", None, True, id="no Machine is named"),
+        pytest.param("MachineSet", "gpu-x7k2p", True, id="its own name and a random part"),
+        pytest.param("MachineSet", "gpu-b-x7k2p", False, id="a longer name is another's"),
+        pytest.param("MachineSet", "static-x7k2p", False, id="another name"),
+        pytest.param("MachineDeployment", "gpu-6d8f9-x7k2p", True, id="a MachineSet between"),
+        pytest.param("MachineDeployment", "static-6d8f9-x7k2p", False, id="another deployment"),
+        pytest.param("Deployment", "static-x7k2p", True, id="a kind that makes no Machines"),
+    ],
+)
+def test_a_machine_s_name_can_tell_that_a_node_is_not_the_target_s(
+    kind: str, machine: str | None, *, want: bool
+) -> None:
+    """Only what is surely another's is told apart."""
+    assert may_be_of(make_node(machine=machine), replace(MACHINES, kind=kind)) is want
+
+
+def test_nodes_of_another_machine_set_hide_none_that_are_coming() -> None:
+    """They match the selector, and stand for none of the target's size."""
+    others = [make_node(name=f"o-{one}", machine=f"static-aaaa{one}") for one in range(3)]
+    own = make_node(name="own", machine="gpu-x7k2p")
+    fleet = fleet_of(
+        snapshot=make_snapshot(nodes=[*others, own]),
+        pool=POOL,
+        size=2,
+        resized_at=YOUNG,
+        target=MACHINES,
+        now=NOW,
+    )
+    assert _numbers(fleet) == (4, 1, 0)

@@ -13,6 +13,7 @@ from tests.builders import (
     make_flavor,
     make_node,
     make_placed_pod,
+    make_pod,
     make_pod_set,
     make_shape,
     make_snapshot,
@@ -196,3 +197,22 @@ def test_a_level_of_topology_that_no_settled_node_bears_holds_nothing() -> None:
     assert value() == 2
     assert value({"rack": "r1"}, {"rack": "r2"}) == 4
     assert value({}, {}) == 2
+
+
+def test_nodes_of_another_machine_set_make_no_runaway() -> None:
+    """One job, three full nodes of others: one node is asked for, while its Machine comes too."""
+    others = [make_node(name=f"o-{one}", machine=f"static-aaaa{one}") for one in range(3)]
+    own = make_node(name="own", machine="gpu-x7k2p")
+    taken = [
+        make_pod(name=f"p-{one.name}", gpus=8, node=one.name, namespace="far")
+        for one in (*others, own)
+    ]
+    for size, resized in ((1, NOW - 7200), (2, NOW - 30)):
+        snapshot = make_snapshot(
+            workloads=[make_workload(gpus=8)],
+            nodes=[*others, own],
+            pods=taken,
+            scaled_objects=[make_sizer()],
+            hpas=[make_sized(size, resized=resized)],
+        )
+        assert ask(snapshot).value == 2
