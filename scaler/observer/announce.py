@@ -100,7 +100,7 @@ def word_of(decision: Decision) -> str:
 class Announcer:
     """Watch the store in a thread of its own, so that a slow API server delays no decision.
 
-    `_seen` belongs to that thread.
+    All that it keeps belongs to that thread.
     """
 
     def __init__(
@@ -114,6 +114,7 @@ class Announcer:
     ) -> None:
         self._pod = pod
         self._refused: tuple[Problem, ...] = ()
+        self._policy_not_before: Instant = 0.0
         self._store = store
         self._writer = writer
         self._clock = clock
@@ -153,7 +154,7 @@ class Announcer:
 
     def _policy(self, problems: tuple[Problem, ...], now: Instant) -> bool:
         """Tell once that a policy was refused, and once that its successor is in force."""
-        if self._pod is None or problems == self._refused:
+        if self._pod is None or problems == self._refused or now < self._policy_not_before:
             return True
         told = self._writer.write(
             Announcement(
@@ -168,6 +169,7 @@ class Announcer:
         )
         if told:
             self._refused = problems
+        self._policy_not_before = 0.0 if told else now + RETRY_SECONDS
         return told
 
     def _one(

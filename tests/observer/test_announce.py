@@ -177,3 +177,22 @@ def test_a_refused_policy_is_told_on_our_own_pod_once_and_so_is_its_end() -> Non
     assert refused() == []
     assert refused(problem) == refused(problem) == [("Pod", "PolicyRefused", True)]
     assert refused()[1:] == [("Pod", "PolicyLoaded", False)]
+
+
+def test_a_refused_policy_that_could_not_be_told_waits_like_any_other_event() -> None:
+    """At every look of a silent API server it would cost the looks of all triggers a time-out."""
+    stage = Stage()
+    problem = Problem(path="defaults.idleAfter", value="abc", allowed="a duration is")
+    stage.store.publish(
+        snapshot=make_snapshot(),
+        policy=PolicyState(policy=Policy(), problems=(problem,)),
+        decisions={},
+        changed=frozenset(),
+    )
+    stage.written.down = True
+    stage.announcer.look(now=NOW)
+    stage.announcer.look(now=NOW + RETRY_SECONDS - 1)
+    assert stage.written.refused == 1
+    stage.written.down = False
+    stage.announcer.look(now=NOW + RETRY_SECONDS)
+    assert stage.written.reasons == ["PolicyRefused"]
