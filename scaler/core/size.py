@@ -77,7 +77,9 @@ class _Reading:
 
     def seems_running(self) -> bool:
         """Judge by the last that was seen, however old: an error answer could end what runs."""
-        if self._kept_by_minimum() or self._last_known() > 0 or self._live_pods() > 0:
+        if self.scaled_object is not None and self.scaled_object.kept_by_minimum:
+            return True
+        if self._last_known() > 0 or self._live_pods() > 0:
             return True
         return isinstance(self.trigger, QueueTrigger) and self._pool_nodes(self.trigger) > 0
 
@@ -157,14 +159,6 @@ class _Reading:
             snapshot=self.snapshot, namespace=self.namespace, selector=target.selector
         )
         return sum(pod.live for pod in pods)
-
-    def _kept_by_minimum(self) -> bool:
-        scaled_object = self.scaled_object
-        return (
-            scaled_object is not None
-            and scaled_object.min_replicas >= 1
-            and scaled_object.idle_replicas is None
-        )
 
     def _last_known(self) -> int:
         """Give the size as it was last read, even from a source that went silent since."""

@@ -226,10 +226,11 @@ def refs_of(snapshot: Snapshot) -> Iterable[TriggerRef]:
     """Give the triggers of the ScaledObjects that are ours: `external*` with the key `signal`."""
     for scaled_object in snapshot.scaled_objects.values():
         for trigger in scaled_object.triggers:
-            metadata = dict(trigger.metadata)
-            if trigger.type.startswith("external") and "signal" in metadata:
+            if trigger.signal is not None:
                 yield TriggerRef.of(
-                    namespace=scaled_object.namespace, name=scaled_object.name, metadata=metadata
+                    namespace=scaled_object.namespace,
+                    name=scaled_object.name,
+                    metadata=dict(trigger.metadata),
                 )
 
 

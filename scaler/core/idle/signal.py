@@ -13,7 +13,7 @@ from scaler.core.idle.judge import judge
 from scaler.core.idle.question import Finding, Question
 from scaler.core.idle.starts import quiet_since
 from scaler.core.metadata import metric_name
-from scaler.core.model import Instant, Kind, ScaledObject, TriggerSpec
+from scaler.core.model import Instant, Kind, ScaledObject
 from scaler.core.policy import Policy
 from scaler.core.profile import metric_profile
 from scaler.core.reasons import Reason
@@ -139,7 +139,8 @@ class _Asked:
             return 1
         if finding.verdict is Verdict.BUSY:
             return max(size, self.trigger.replicas or 1)
-        return 0 if self._kept_by_minimum() and not dry else size
+        kept = self.scaled_object is not None and self.scaled_object.kept_by_minimum
+        return 0 if kept and not dry else size
 
     def _sized_elsewhere(self) -> bool:
         """Say whether another trigger of the ScaledObject sizes the target.
@@ -147,14 +148,8 @@ class _Asked:
         Another idle trigger does not: two of them that both said 1 would shrink the target.
         """
         scaled_object = self.scaled_object
-        return scaled_object is not None and not all(map(_is_idle, scaled_object.triggers))
-
-    def _kept_by_minimum(self) -> bool:
-        scaled_object = self.scaled_object
-        return (
-            scaled_object is not None
-            and scaled_object.min_replicas >= 1
-            and scaled_object.idle_replicas is None
+        return scaled_object is not None and any(
+            spec.signal != "idle" for spec in scaled_object.triggers
         )
 
     def _evidence(self, resolved: Resolved, finding: Finding) -> IdleEvidence:
@@ -204,10 +199,6 @@ class _Asked:
             effective=() if resolved is None else resolved.effective.values,
             read=read,
         )
-
-
-def _is_idle(spec: TriggerSpec) -> bool:
-    return spec.type.startswith("external") and dict(spec.metadata).get("signal") == "idle"
 
 
 def _shown(use: DeviceUse, now: Instant) -> DeviceEvidence:

@@ -37,7 +37,7 @@ def idle_starts(*, snapshot: Snapshot, policy: Policy) -> tuple[IdleStart, ...]:
 def idle_triggers(scaled_object: ScaledObject) -> Iterator[IdleTrigger]:
     """Give the well-formed idle triggers of a ScaledObject."""
     for spec in scaled_object.triggers:
-        if spec.type.startswith("external"):
+        if spec.signal == "idle":
             trigger = parse(dict(spec.metadata))
             if isinstance(trigger, IdleTrigger):
                 yield trigger

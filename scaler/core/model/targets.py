@@ -63,6 +63,11 @@ class TriggerSpec:
     type: str
     metadata: tuple[tuple[str, str], ...]
 
+    @property
+    def signal(self) -> str | None:
+        """Give the key `signal` of an external trigger, which makes it ours; else None."""
+        return dict(self.metadata).get("signal") if self.type.startswith("external") else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaledObject:
@@ -88,6 +93,14 @@ class ScaledObject:
     def key(self) -> Name:
         """Give namespace and name."""
         return (self.namespace, self.name)
+
+    @property
+    def kept_by_minimum(self) -> bool:
+        """Say whether KEDA keeps pods when nothing is active: idleReplicaCount undoes a minimum.
+
+        Source: KEDA pkg/scaling/executor/scale_scaledobjects.go.
+        """
+        return self.min_replicas >= 1 and self.idle_replicas is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

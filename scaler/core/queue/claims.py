@@ -20,7 +20,7 @@ def claim_of(scaled_object: ScaledObject, pool: str) -> QueueTrigger | None:
     """Give the trigger by which a ScaledObject sizes the pool as a whole."""
     for spec in scaled_object.triggers:
         # A look at the pair first: most triggers size no pool, and parsing all of them costs.
-        if ("pool", pool) not in spec.metadata or not spec.type.startswith("external"):
+        if ("pool", pool) not in spec.metadata or spec.signal != "queue":
             continue
         trigger = parse(dict(spec.metadata))
         if isinstance(trigger, QueueTrigger) and sizes_pool(trigger):
