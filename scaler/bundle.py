@@ -33,6 +33,16 @@ from scaler.sim.openmetrics import OpenMetricsError, read_samples
 from scaler.sim.readings import read_usage
 
 ENDINGS = (".yaml", ".yml", ".json")
+_UNREADABLE = (
+    yaml.YAMLError,
+    LookupError,
+    AttributeError,
+    TypeError,
+    ValueError,
+    OverflowError,
+    RecursionError,
+)
+"""A value that does not fit its tag, as `!!bool maybe`, raises whatever YAML stumbles over."""
 
 
 class _Loader(yaml.CSafeLoader):
@@ -98,10 +108,12 @@ class _Reading:
         try:
             if name.endswith(".json"):
                 return [msgspec.json.decode(text)]  # a hundred times as fast as YAML
-            return [doc for doc in yaml.load_all(text, Loader=_Loader) if doc is not None]
-        except (yaml.YAMLError, msgspec.DecodeError, RecursionError) as error:
+            found = [doc for doc in yaml.load_all(text, Loader=_Loader) if doc is not None]
+            msgspec.json.encode(found)  # an alias to itself or a null key is no Kubernetes object
+        except _UNREADABLE as error:
             self.refuse(name, str(error).replace("\n", " "), "YAML or JSON is")
             return None
+        return found
 
 
 def load(folder: Path) -> Bundle:

@@ -175,6 +175,29 @@ def test_a_json_file_that_is_no_json_is_refused(tmp_path: Path, text: str) -> No
         load(folder)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "&a [*a]",
+        "items: &b [{x: *b}]",
+        "items: [{null: 1}]",
+        "{true: 3}",
+        "items: [!!int abc]",
+        "items: [!!bool maybe]",
+        "items: [!!timestamp foo]",
+        "items: [!!float x]",
+        "? {a: b}\n: c\n",
+    ],
+)
+@pytest.mark.parametrize("name", ["objects/nodes.yaml", "trigger.yaml"])
+def test_yaml_that_json_can_not_say_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    """It is no Kubernetes object, and a traceback names neither the file nor what is allowed."""
+    folder = write(tmp_path)
+    (folder / name).write_text(text)
+    with pytest.raises(BadBundle, match=rf"{name}: .* YAML or JSON is"):
+        load(folder)
+
+
 def test_a_file_with_nothing_in_it_does_not_say_that_there_is_nothing(tmp_path: Path) -> None:
     """K01: what was cut off while it was written is missing data."""
     folder = write(tmp_path)
