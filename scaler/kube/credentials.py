@@ -15,7 +15,17 @@ from kubernetes.config.kube_config import KubeConfigMerger
 _READ_AGAIN_AFTER = 60.0
 """Seconds after which a token file is read again; the kubelet rotates tokens on disk."""
 
-_UNUSABLE = (ConfigException, yaml.YAMLError, OSError, LookupError, TypeError, ValueError)
+_UNUSABLE = (
+    ConfigException,
+    yaml.YAMLError,
+    OSError,
+    LookupError,
+    AttributeError,
+    TypeError,
+    ValueError,
+    OverflowError,
+    RecursionError,
+)
 """What the `kubernetes` package raises on a broken kubeconfig."""
 
 
@@ -131,7 +141,7 @@ def _names_token_file(path: str) -> bool:
         files = KubeConfigMerger(path).config_files  # type: ignore[no-untyped-call]  # same
         users = [user for config in files.values() for user in config.get("users") or ()]
         return any("tokenFile" in (user.get("user") or {}) for user in users)
-    except (*_UNUSABLE, AttributeError):
+    except _UNUSABLE:
         return False
 
 

@@ -106,7 +106,26 @@ def test_without_a_kubeconfig_one_sentence_names_the_demo(tmp_path: Path) -> Non
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("content", ["", "{", "a: [", "kind: Config", "[]", "users: 1"])
+CLUSTERS = "clusters: [{name: k, cluster: {server: http://k}}]\ncurrent-context: c\n"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "a: [",
+        "kind: Config",
+        "[]",
+        "users: 1",
+        "&a [*a]",
+        "{a: !!timestamp noon}",
+        "{a: !!bool maybe}",
+        CLUSTERS + "users: []\ncontexts: [{name: c, context: 5}]",
+        CLUSTERS + "users: [{name: u, user: x}]\n"
+        "contexts: [{name: c, context: {cluster: k, user: u}}]",
+    ],
+)
 def test_a_broken_kubeconfig_is_named(tmp_path: Path, content: str) -> None:
     """Whatever is wrong with it, it is one sentence with its path."""
     path = tmp_path / "broken"
