@@ -8,8 +8,8 @@ from pathlib import Path
 from scaler.core.model import Kind
 from scaler.sim.cluster import Cluster
 from tests.peers.keda_client import PATIENCE, Asked, Event, KedaClient, Poll
-from tests.peers.report import Report
 from tests.peers.served import POOL, TEAM, Service, serving, waiting_workload
+from tests.report import Report
 
 DEMAND = {"signal": "queue", "clusterQueue": TEAM, "unit": "gpus"}
 NODES = {"signal": "queue", "clusterQueue": TEAM, "pool": POOL}

@@ -8,7 +8,7 @@ from scaler.core.model import Workload
 from scaler.core.reasons import WorkloadClass
 from scaler.kube.decode import decode
 from scaler.kube.resources import RESOURCES
-from tests.peers.report import Report
+from tests.report import Report
 
 KINDS = {resource.object_kind: kind for kind, resource in RESOURCES.items()}
 NOT_READ = frozenset({"JobSet"})

@@ -12,9 +12,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.e2e.builds import PROMETHEUS
+from tests.golang import BUILT, ROOT, CannotBuildError, build
 from tests.peers import keda_scenario, kueue_samples
-from tests.peers.builds import BUILT, KEDA, PROMETHEUS, ROOT, CannotBuildError, build
-from tests.peers.report import Report
+from tests.peers.builds import KEDA
+from tests.report import Report
 
 SAMPLES = ROOT.parent / "shared" / "data" / "kueue-samples"
 COMPARE = Path(__file__).parent / "prometheus" / "compare.py"
@@ -22,7 +24,7 @@ COMPARE = Path(__file__).parent / "prometheus" / "compare.py"
 
 def main() -> int:
     """Try every part; give the exit code."""
-    report = Report()
+    report = Report(title="peers")
     _kueue(report)
     _keda(report)
     _prometheus(report)
@@ -63,10 +65,10 @@ def _prometheus(report: Report) -> None:
 
 def _debian_prometheus(report: Report) -> None:
     report.part("Prometheus of the distribution")
-    installed, unpacked = Path("/usr/bin"), BUILT / "debian" / "usr" / "bin"
+    installed, unpacked = Path("/usr/bin"), BUILT / "peers" / "debian" / "usr" / "bin"
     try:
         if not any((folder / "prometheus").exists() for folder in (installed, unpacked)):
-            _unpack(BUILT / "debian")
+            _unpack(BUILT / "peers" / "debian")
     except CannotBuildError as error:
         report.skip("the distribution's Prometheus", why=str(error))
         return

@@ -17,7 +17,7 @@ from scaler.sim.clock import FastClock
 from scaler.sim.cluster import Cluster
 from scaler.sim.objects import timestamp
 from scaler.sim.patches import Document
-from tests.peers.builds import ROOT
+from tests.golang import ROOT
 
 GPU = "nvidia.com/gpu"
 TEAM = "team-a"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 class Report:
     """Count the checks of all parts, and print each as it comes."""
 
+    title: str
     passed: int = 0
     failed: int = 0
     skipped: list[str] = field(default_factory=list)
@@ -32,7 +33,8 @@ class Report:
 
     def exit_code(self) -> int:
         """Print the sum; 1 where a check failed, and in CI where a part was skipped."""
-        say(f"\npeers: {self.passed} passed, {self.failed} failed, {len(self.skipped)} skipped")
+        counts = f"{self.passed} passed, {self.failed} failed, {len(self.skipped)} skipped"
+        say(f"\n{self.title}: {counts}")
         if self.skipped and in_ci():
             say("In CI nothing may be skipped.")
         return int(self.failed > 0 or (in_ci() and bool(self.skipped)))

@@ -1,4 +1,4 @@
-module kueue-gpu-scaler/tests/peers/prometheus
+module kueue-gpu-scaler/tests/e2e/stack/prometheus
 
 go 1.26.7
 

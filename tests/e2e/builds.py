@@ -1,0 +1,69 @@
+"""The programs of the stack: which Go modules they come from."""
+
+from pathlib import Path
+
+from tests.golang import GoModule
+
+STACK = Path(__file__).parent / "stack"
+KUBERNETES_VERSION = "1.37.2"
+
+
+def _version_stamp(version: str) -> str:
+    """Give the linker flags without which kube-apiserver names no version and Kueue exits."""
+    package = "k8s.io/component-base/version"
+    major, minor, _ = version.split(".")
+    names = {"gitVersion": f"v{version}", "gitMajor": major, "gitMinor": minor}
+    return " ".join(f"-X {package}.{name}={value}" for name, value in names.items())
+
+
+ETCD = GoModule(
+    name="etcd",
+    source=STACK / "etcd",
+    programs=("server",),
+    first_build="about 1 minute on two cores",
+)
+KUBERNETES = GoModule(
+    name="kubernetes",
+    source=STACK / "kubernetes",
+    programs=("kube-apiserver", "kube-controller-manager", "kube-scheduler"),
+    first_build="about 10 minutes on two cores",
+    link=_version_stamp(KUBERNETES_VERSION),
+)
+KWOK = GoModule(
+    name="kwok",
+    source=STACK / "kwok",
+    programs=("kwok",),
+    first_build="about 2 minutes on two cores",
+)
+KUEUE = GoModule(
+    name="kueue",
+    source=STACK / "kueue",
+    programs=("kueue",),
+    first_build="about 5 minutes on two cores",
+)
+KUBERAY = GoModule(
+    name="kuberay",
+    source=STACK / "kuberay",
+    programs=("ray-operator",),
+    first_build="about 2 minutes on two cores",
+)
+JOBSET = GoModule(
+    name="jobset",
+    source=STACK / "jobset",
+    programs=("jobset",),
+    first_build="about 2 minutes on two cores",
+)
+KEDA = GoModule(
+    name="keda",
+    source=STACK / "keda",
+    programs=("operator", "adapter"),
+    first_build="about 15 minutes on two cores",
+)
+PROMETHEUS = GoModule(
+    name="prometheus",
+    source=STACK / "prometheus",
+    programs=("prometheus", "promtool"),
+    first_build="about 4 minutes on two cores",
+    tags="remove_all_sd",
+)
+ALL = (ETCD, KUBERNETES, KWOK, KUEUE, KUBERAY, JOBSET, KEDA, PROMETHEUS)

@@ -1,0 +1,47 @@
+"""Wait for what must come to be, and watch that what must stay stays."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+PAUSE = 0.1
+"""Seconds between two looks."""
+
+
+class NeverCameError(AssertionError):
+    """Something did not come to be in time."""
+
+
+def until(look: Callable[[], T | None], what: str, *, within: float) -> T:
+    """Give the first answer that is neither None, False nor empty.
+
+    Raises:
+        NeverCameError: there was none for so many seconds.
+    """
+    began = time.monotonic()
+    while True:
+        found = look()
+        if found:
+            return found
+        if time.monotonic() - began > within:
+            raise NeverCameError(f"{what}: not within {within:.0f} s")
+        pause(PAUSE)
+
+
+def throughout(look: Callable[[], object], what: str, *, seconds: float) -> None:
+    """Demand that something holds at every look for a time.
+
+    Raises:
+        AssertionError: it did not once.
+    """
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        assert look(), f"{what}: no longer true {seconds - (ends - time.monotonic()):.1f} s in"
+        pause(PAUSE)
+
+
+def pause(seconds: float) -> None:
+    """Let time pass where time itself is what is tested: a cooldown, a window."""
+    threading.Event().wait(seconds)

@@ -1,0 +1,46 @@
+"""What a scenario is given, and what it is."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tests.e2e.answers import Stub
+from tests.e2e.api import Api
+from tests.e2e.gpus import Gpus
+from tests.e2e.machines import Machines
+from tests.e2e.service import Installation
+from tests.e2e.stack import Stack
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """One running stack; scenarios share it, each in namespaces and on nodes of its own."""
+
+    api: Api
+    """As an administrator."""
+    stack: Stack
+    gpus: Gpus
+    machines: Machines
+    scaler: Installation
+    """Two replicas of our service behind one address, for scenarios without faults."""
+    stub: Stub
+    """A scaler that answers what it is told to."""
+    _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def namespace(self, name: str) -> str:
+        """Create a fresh namespace and give its name."""
+        fresh = f"{name}-{next(self._numbers)}"
+        self.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": fresh}})
+        return fresh
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """One thing that must happen in the real cluster."""
+
+    id: str
+    title: str
+    play: Callable[[World], str]
+    """Gives what was measured; raises AssertionError where it does not happen."""
+    alone: bool = False
+    """It disturbs others, so nothing else runs beside it."""
