@@ -106,7 +106,7 @@ class Api:
             meta = wanted["metadata"]
             path = self._path_of(wanted)
             query = {"fieldManager": FIELD_MANAGER, "force": "true"}
-            self._call(
+            self.call(
                 "PATCH",
                 f"{path}/{meta['name']}",
                 body=wanted,
@@ -116,12 +116,12 @@ class Api:
 
     def create(self, wanted: Object) -> Object:
         """Create one object and give it as the server has it."""
-        return self._call("POST", self._path_of(wanted), body=wanted)
+        return self.call("POST", self._path_of(wanted), body=wanted)
 
     def get(self, kind: str, name: str, namespace: str = "") -> Object | None:
         """Give an object, or None where there is none."""
         try:
-            return self._call("GET", f"{_path(kind, namespace)}/{name}")
+            return self.call("GET", f"{_path(kind, namespace)}/{name}")
         except RefusedError as error:
             if error.status == requests.codes.not_found:
                 return None
@@ -129,7 +129,7 @@ class Api:
 
     def list(self, kind: str, namespace: str = "", *, labels: str = "") -> list[Object]:
         """Give all objects of a kind, of one namespace or of all."""
-        found = self._call("GET", _path(kind, namespace), query={"labelSelector": labels})
+        found = self.call("GET", _path(kind, namespace), query={"labelSelector": labels})
         items: list[Object] = found["items"]
         return items
 
@@ -138,7 +138,7 @@ class Api:
     ) -> Object:
         """Apply a JSON merge patch to an object or to a subresource of it."""
         path = f"{_path(kind, namespace)}/{name}" + (f"/{sub}" if sub else "")
-        return self._call("PATCH", path, body=change, content="application/merge-patch+json")
+        return self.call("PATCH", path, body=change, content="application/merge-patch+json")
 
     def scale(self, kind: str, name: str, namespace: str, *, replicas: int) -> None:
         """Set the size through the scale subresource."""
@@ -148,7 +148,7 @@ class Api:
         """Delete an object and in the background what it owns; none is fine."""
         body = {"propagationPolicy": "Background"}
         try:
-            self._call("DELETE", f"{_path(kind, namespace)}/{name}", body=body)
+            self.call("DELETE", f"{_path(kind, namespace)}/{name}", body=body)
         except RefusedError as error:
             if error.status != requests.codes.not_found:
                 raise
@@ -183,7 +183,7 @@ class Api:
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
 
-    def _call(
+    def call(
         self,
         method: str,
         path: str,
@@ -192,6 +192,7 @@ class Api:
         content: str = "application/json",
         query: Mapping[str, str] | None = None,
     ) -> Object:
+        """Send one request to any path and give the answer's object."""
         response = self._send(method, path, body=body, content=content, query=query)
         _demand(response)
         found: Object = response.json()

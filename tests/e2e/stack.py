@@ -1,0 +1,109 @@
+"""The whole stack of one run, in one folder, started in order and ended whatever happens."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.e2e.api import Api
+from tests.e2e.certificates import Certificates, make_certificates
+from tests.e2e.control_plane import ControlPlane, start_control_plane
+from tests.e2e.controllers import (
+    Controllers,
+    external_metrics_available,
+    start_controllers,
+)
+from tests.e2e.manifests import Sources
+from tests.e2e.processes import Program, Programs
+from tests.e2e.prometheus import Prometheus, start_prometheus
+from tests.e2e.waiting import until
+
+SERVICE_PORT = 6000
+"""Where ScaledObjects find a scaler's Service."""
+INSTALLATIONS = ("kueue-gpu-scaler", "faulty", "racing")
+"""Namespaces into which our service can be installed; each has a loopback address of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """The running programs."""
+
+    folder: Path
+    programs: Programs
+    plane: ControlPlane
+    controllers: Controllers
+    hosts: dict[str, str]
+    """Loopback addresses by installation."""
+
+    @property
+    def api(self) -> Api:
+        """Give a client of the API server as an administrator."""
+        return self.plane.api
+
+    @property
+    def certificates(self) -> Certificates:
+        """Give the run's certificates."""
+        return self.plane.certificates
+
+    @property
+    def keda(self) -> Program:
+        """Give KEDA's operator."""
+        return self.controllers.keda
+
+    @property
+    def apiserver(self) -> Program:
+        """Give the API server."""
+        return self.plane.apiserver
+
+    def prometheus(self, name: str, *, target: str, honor_labels: bool = False) -> Prometheus:
+        """Start a Prometheus that scrapes an exporter."""
+        return start_prometheus(
+            self.programs,
+            name=name,
+            folder=self.folder / "data" / f"{name}-config",
+            target=target,
+            honor_labels=honor_labels,
+        )
+
+
+@contextmanager
+def stack(folder: Path) -> Iterator[Stack]:
+    """Start all programs with logs and data in a folder; end them on leaving.
+
+    Raises:
+        NeverCameError: a program ended, or was not ready in time.
+    """
+    folder.mkdir(parents=True)
+    programs = Programs(folder / "logs")
+    try:
+        yield _started(folder, programs)
+    finally:
+        programs.stop_all()
+
+
+def _started(folder: Path, programs: Programs) -> Stack:
+    sources = Sources()
+    certificates = make_certificates(folder / "certs")
+    plane = start_control_plane(
+        programs, certificates=certificates, data=folder / "data", sources=sources
+    )
+    hosts = _hosts()
+    names = {service_name(namespace): host for namespace, host in hosts.items()}
+    controllers = start_controllers(plane, sources, names=names)
+    until(lambda: external_metrics_available(plane), "KEDA's external metrics", within=60)
+    return Stack(
+        folder=folder, programs=programs, plane=plane, controllers=controllers, hosts=hosts
+    )
+
+
+def service_name(namespace: str) -> str:
+    """Give the cluster DNS name of the service that deploy/ installs into a namespace."""
+    return f"kueue-gpu-scaler.{namespace}.svc"
+
+
+def _hosts() -> dict[str, str]:
+    """Give loopback addresses that no other run is likely to have."""
+    run = f"127.{64 + os.getpid() % 128}.{secrets.randbelow(256)}"
+    return {name: f"{run}.{index + 1}" for index, name in enumerate(INSTALLATIONS)}
