@@ -96,8 +96,7 @@ def test_an_error_is_unavailable_and_kept_as_such(
         client.GetMetrics(pb.GetMetricsRequest(scaledObjectRef=REF), timeout=PATIENCE)
     call = last(stub, Method.METRICS)
     assert call.outcome is Outcome.UNAVAILABLE
-    assert call.deadline is not None
-    assert 0 < call.deadline <= PATIENCE
+    assert call.deadline == pytest.approx(PATIENCE, rel=0.5)
 
 
 def test_who_hangs_gets_what_the_script_says_by_then(
