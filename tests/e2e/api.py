@@ -144,9 +144,13 @@ class Api:
         """Set the size through the scale subresource."""
         self.patch(kind, name, namespace, change={"spec": {"replicas": replicas}}, sub="scale")
 
-    def delete(self, kind: str, name: str, namespace: str = "") -> None:
+    def delete(
+        self, kind: str, name: str, namespace: str = "", *, grace: int | None = None
+    ) -> None:
         """Delete an object and in the background what it owns; none is fine."""
-        body = {"propagationPolicy": "Background"}
+        body: Object = {"propagationPolicy": "Background"}
+        if grace is not None:
+            body["gracePeriodSeconds"] = grace
         try:
             self.call("DELETE", f"{_path(kind, namespace)}/{name}", body=body)
         except RefusedError as error:

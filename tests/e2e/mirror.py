@@ -26,6 +26,23 @@ class Listing(Protocol):
         """Give (type, object) of what is there and then of every change."""
 
 
+class Cluster(Listing, Protocol):
+    """The part of Api that a controller writes with."""
+
+    def create(self, wanted: Object) -> Object:
+        """Create one object."""
+
+    def patch(
+        self, kind: str, name: str, namespace: str = "", *, change: Object, sub: str = ""
+    ) -> Object:
+        """Apply a JSON merge patch."""
+
+    def delete(
+        self, kind: str, name: str, namespace: str = "", *, grace: int | None = None
+    ) -> None:
+        """Delete an object; none is fine."""
+
+
 class Mirror:
     """All objects of a kind; what was there stays known while the API server is away."""
 
