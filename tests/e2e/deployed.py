@@ -85,7 +85,7 @@ def adapted(
     scaled_object: Object,
     *,
     namespace: str,
-    address: str,
+    address: str | None = None,
     name: str | None = None,
     target: str | None = None,
     polling: int = 2,
@@ -129,7 +129,7 @@ def adapted(
         idleReplicaCount=idle,
     )
     for trigger in spec["triggers"]:
-        trigger["metadata"] |= {"scalerAddress": address, **(metadata or {})}
+        trigger["metadata"] |= _given(scalerAddress=address) | dict(metadata or {})
     return changed
 
 

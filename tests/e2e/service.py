@@ -39,6 +39,10 @@ class Installation:
     folder: Path
     kubeconfig_for: Callable[[str], Path]
     """From a user's name to a kubeconfig with its token."""
+    host: str = LOOPBACK
+    """The Service's own address."""
+    port: int = 0
+    """The Service's port; 0: any free one."""
     size: int = 2
     """Replicas."""
     drain: float = 1.0
@@ -46,11 +50,12 @@ class Installation:
     objects: tuple[Object, ...] = field(init=False)
     """What is installed, as shipped."""
     replicas: list[Replica] = field(init=False, default_factory=list)
-    front: Front = field(init=False, default_factory=lambda: Front(()))
+    front: Front = field(init=False)
     _started: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self.objects = deployed.installation(self.namespace, self.policy)
+        self.front = Front((), host=self.host, port=self.port)
 
     @property
     def address(self) -> str:

@@ -18,6 +18,7 @@ from tests.e2e.controllers import (
 from tests.e2e.manifests import Sources
 from tests.e2e.processes import Program, Programs
 from tests.e2e.prometheus import Prometheus, start_prometheus
+from tests.e2e.service import Installation
 from tests.e2e.waiting import until
 
 SERVICE_PORT = 6000
@@ -56,6 +57,24 @@ class Stack:
     def apiserver(self) -> Program:
         """Give the API server."""
         return self.plane.apiserver
+
+    def installation(self, namespace: str, policy: str) -> Installation:
+        """Give our service, not yet started, at the address that its name stands for."""
+        return Installation(
+            api=self.api,
+            programs=self.programs,
+            namespace=namespace,
+            policy=policy,
+            folder=self.folder / "volumes",
+            kubeconfig_for=self._kubeconfig,
+            host=self.hosts[namespace],
+            port=SERVICE_PORT,
+        )
+
+    def _kubeconfig(self, user: str) -> Path:
+        """Give a kubeconfig for `system:serviceaccount:NAMESPACE:NAME`."""
+        _, _, namespace, name = user.split(":")
+        return self.plane.account(namespace, name)
 
     def prometheus(self, name: str, *, target: str, honor_labels: bool = False) -> Prometheus:
         """Start a Prometheus that scrapes an exporter."""
@@ -101,6 +120,11 @@ def _started(folder: Path, programs: Programs) -> Stack:
 def service_name(namespace: str) -> str:
     """Give the cluster DNS name of the service that deploy/ installs into a namespace."""
     return f"kueue-gpu-scaler.{namespace}.svc"
+
+
+def service_address(namespace: str) -> str:
+    """Give the scalerAddress of that service, as the shipped examples write it."""
+    return f"{service_name(namespace)}:{SERVICE_PORT}"
 
 
 def _hosts() -> dict[str, str]:

@@ -44,3 +44,5 @@ class Scenario:
     """Gives what was measured; raises AssertionError where it does not happen."""
     alone: bool = False
     """It disturbs others, so nothing else runs beside it."""
+    long: bool = False
+    """It is left out of the ordinary run."""

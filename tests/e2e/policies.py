@@ -1,0 +1,77 @@
+"""Policies with thresholds of seconds, as an ops team would write them into the ConfigMap."""
+
+from collections.abc import Iterable, Mapping
+
+import yaml
+
+from tests.e2e.api import Object
+from tests.e2e.prometheus import SCRAPE
+
+POOL_LABEL = "e2e/pool"
+"""The node label that tells pools apart."""
+GPUS = "nvidia.com/gpu"
+NODE: Mapping[str, str | int] = {GPUS: 8, "cpu": 96, "memory": "1000Gi", "pods": 110}
+"""What one node offers, in the policy and from the machines."""
+IDLE_AFTER = 12.0
+"""Seconds."""
+MAX_SAMPLE_AGE = 5.0
+MAX_WATCH_AGE = 30.0
+PROVISIONING = 45.0
+NOT_READY_GRACE = 6.0
+REFRESH = 2.0
+
+
+def pool(name: str, *, most: int = 30, **more: object) -> tuple[str, Object]:
+    """Give a pool of the policy with its name."""
+    return name, {
+        "nodeSelector": {POOL_LABEL: name},
+        "node": dict(NODE),
+        "maxNodes": most,
+        "provisioningTimeout": f"{PROVISIONING:.0f}s",
+        "notReadyGrace": f"{NOT_READY_GRACE:.0f}s",
+        **more,
+    }
+
+
+def policy(
+    prometheus: str,
+    *,
+    pools: Iterable[tuple[str, Object]] = (),
+    profile: str = "dcgm-4.8",
+    defaults: Mapping[str, object] | None = None,
+    safety: Mapping[str, object] | None = None,
+    **more: object,
+) -> str:
+    """Write a policy; defaults and safety are laid over the short thresholds."""
+    written = {
+        "defaults": {
+            "idleAfter": f"{IDLE_AFTER:.0f}s",
+            "busyFromPercent": 1,
+            "graceAfterStart": "0s",
+            **(defaults or {}),
+        },
+        "pools": dict(pools),
+        "prometheus": {
+            "url": prometheus,
+            "profile": profile,
+            "timeout": "2s",
+            "refresh": f"{REFRESH:.0f}s",
+            "scrapeInterval": f"{SCRAPE:.0f}s",
+        },
+        "safety": {
+            "minCoveragePercent": 70,
+            "maxSampleAge": f"{MAX_SAMPLE_AGE:.0f}s",
+            "maxWatchAge": f"{MAX_WATCH_AGE:.0f}s",
+            "idleAfterMin": "5s",
+            "massIdle": {"workloads": 1000, "percent": 100, "for": "1h"},
+            **(safety or {}),
+        },
+        "queries": {
+            "vllm-requests": 'sum(vllm:num_requests_running{namespace="$namespace"}'
+            ' + vllm:num_requests_waiting{namespace="$namespace"})',
+            "gateway-requests": "sum(increase("
+            'istio_requests_total{destination_service_namespace="$namespace"}[6s]))',
+        },
+        **more,
+    }
+    return yaml.safe_dump(written, sort_keys=False)
