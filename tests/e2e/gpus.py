@@ -70,6 +70,7 @@ class Gpus:
             clock: Gives monotonic seconds.
         """
         self.fleet = fleet or Fleet(api)
+        self._own_fleet = fleet is None
         self._namespaces = namespaces or (lambda _: True)
         self._clock = clock
         self._changed = threading.Condition()
@@ -86,7 +87,9 @@ class Gpus:
         self._traffic = Traffic()
         self._stopped = False
         self._server = _Server(("127.0.0.1", 0), self)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
 
     @property
     def address(self) -> str:
@@ -99,13 +102,15 @@ class Gpus:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop answering and reading."""
+        """Stop answering, and reading but for others."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
-        self._server.shutdown()
+        if self._thread.is_alive():
+            self._server.shutdown()
         self._server.server_close()
-        self.fleet.stop()
+        if self._own_fleet:
+            self.fleet.stop()
 
     @property
     def version(self) -> str:
