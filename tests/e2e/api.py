@@ -83,6 +83,7 @@ RESOURCES: dict[str, Resource] = {
     **_resources("jobset.x-k8s.io/v1alpha2", "JobSet=jobsets"),
     **_resources("machine.openshift.io/v1beta1", "MachineSet=machinesets", "Machine=machines"),
     **_resources("cluster.x-k8s.io/v1beta2", "MachineDeployment=machinedeployments"),
+    **_resources("lab.example/v1", "WorkerScale=workerscales"),
 }
 """By kind; one version each."""
 

@@ -87,17 +87,28 @@ class Sizes:
         """Give the bare numbers of what was seen."""
         return [each.replicas for each in self.seen(name, since)]
 
-    def until(self, name: str, replicas: int, *, within: float) -> float:
+    def until(
+        self, name: str, replicas: int, *, within: float, since: float | None = None
+    ) -> float:
         """Wait until an object has a size, and give the monotonic time at which it got it.
+
+        With a time, having got that size at any moment since is enough, whatever came next.
 
         Raises:
             NeverCameError: it did not get there; all that was seen is in the message.
         """
         with self._news:
-            if not self._news.wait_for(lambda: self._latest.get(name) == replicas, within):
+            if not self._news.wait_for(lambda: self._reached(name, replicas, since), within):
                 steps = [each.replicas for each in self._seen if each.name == name]
                 raise NeverCameError(f"{name} at {replicas}: not within {within:.0f} s, {steps}")
-            return next(each.at for each in reversed(self._seen) if each.name == name)
+            found = self._reached(name, replicas, since)
+            assert found
+            return found.at
+
+    def _reached(self, name: str, replicas: int, since: float | None) -> Size | None:
+        mine = [each for each in self._seen if each.name == name]
+        fitting = mine[-1:] if since is None else [each for each in mine if each.at >= since]
+        return next((each for each in fitting if each.replicas == replicas), None)
 
     def never_below(self, name: str, replicas: int, since: float = 0.0) -> None:
         """Demand that no size since a monotonic time was smaller.

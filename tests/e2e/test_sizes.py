@@ -80,6 +80,18 @@ def test_until_gives_the_time_of_the_step(api: FakeWatch) -> None:
         assert sizes.steps("a", since=at) == [2]
 
 
+def test_a_size_on_the_way_counts_since_a_time(api: FakeWatch) -> None:
+    """The next step may come before anybody looks."""
+    api.feed("a", 1, 0, 1, 5)
+    with sizes_of(api) as sizes:
+        sizes.until("a", 5, within=PATIENCE)
+        first, _, second, _ = sizes.seen("a")
+        assert sizes.until("a", 1, within=0.0, since=first.at) == first.at
+        assert sizes.until("a", 1, within=0.0, since=second.at) == second.at
+        with pytest.raises(NeverCameError):
+            sizes.until("a", 1, within=0.0)
+
+
 def test_until_says_what_was_seen_instead(api: FakeWatch) -> None:
     """The way there is half of the cause."""
     api.feed("a", 4, 2)
