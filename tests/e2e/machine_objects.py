@@ -20,11 +20,6 @@ SUFFIX = 5
 """Letters of chance at the end of a Machine's name."""
 SELECTOR_OF = {"MachineSet": "labelSelector", "MachineDeployment": "selector"}
 """Where each kind's status has its label selector, which an HPA can't do without."""
-_MACHINE_OF = {
-    "MachineSet": "machine.openshift.io/machine",
-    "MachineDeployment": "cluster.x-k8s.io/machine",
-}
-"""The annotation by which a Node names its Machine."""
 
 
 def crds() -> tuple[Object, ...]:
@@ -145,9 +140,16 @@ def node_of(owner: Object, name: str) -> Object:
         cpu=wanted.get(CPU, "64"),
         memory=wanted.get(MEMORY, "512Gi"),
         gpus_now=not seconds(owner, GPU_DELAY),
-        annotations={_MACHINE_OF[kind]: f"{meta['namespace']}/{name}"},
+        annotations=_bearer(meta["namespace"], name, kind=kind),
         taints=_inner(owner).get("taints") or (),
     )
+
+
+def _bearer(namespace: str, name: str, *, kind: str) -> dict[str, str]:
+    """Give the annotation by which a Node names its Machine; OpenShift's has the namespace too."""
+    if kind == "MachineSet":
+        return {"machine.openshift.io/machine": f"{namespace}/{name}"}
+    return {"cluster.x-k8s.io/machine": name}
 
 
 def gpus_of(owner: Object) -> Object:
