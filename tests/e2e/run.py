@@ -166,7 +166,7 @@ def _work(
 
 
 def _play(
-    scenario: Scenario, given: World, report: Report, lock: threading.Lock | None = None
+    scenario: Scenario, given: World, report: Report, lock: "threading.Lock | None" = None
 ) -> None:
     """Play one scenario and print its line."""
     began = time.monotonic()
