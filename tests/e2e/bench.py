@@ -1,7 +1,7 @@
 """One namespace in which KEDA scales targets by what the stub answers."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -49,6 +49,13 @@ class Bench:
         if name not in self.names:
             self.names.append(name)
         self.world.stub.script(self.namespace, name, answers)
+        return began
+
+    def tell_all(self, names: Iterable[str], answers: Answers) -> float:
+        """Change several scripts, and give the monotonic time at which that was begun."""
+        began = time.monotonic()
+        for name in names:
+            self.tell(name, answers)
         return began
 
     def target(
@@ -126,6 +133,11 @@ class Bench:
     ) -> tuple[Call, ...]:
         """Give the calls of a script since a monotonic time."""
         return self.world.stub.calls(self.namespace, name, method, since)
+
+    def asked(self, name: str, method: Method | None = None, *, since: float) -> Call:
+        """Wait for the first call of a script since a monotonic time."""
+        what = f"{name}: a call of {method or 'any method'}"
+        return until(lambda: self.calls(name, method, since), what, within=SOON)[0]
 
     def pending(self, name: str, method: Method) -> tuple[Call, ...]:
         """Give the calls of a script that are not answered, or the streams that are open."""
