@@ -1,4 +1,4 @@
-# Needs Python 3.11 or newer and make, nothing else. `make peers` also uses Go.
+# Needs Python 3.11 or newer and make, nothing else. `make peers` and `make e2e` also use Go.
 SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
@@ -11,11 +11,11 @@ DEV_GROUP := import tomllib; \
 	print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers generated unit peers bench proto lock clean
+.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto lock clean
 
 help: ## show this list
 	@echo 'kueue-gpu-scaler'
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)$$/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)$$/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		while IFS='|' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
 
 setup: $(READY) ## create .venv with the locked dependencies; once, then instant
@@ -60,6 +60,15 @@ unit: setup ## pytest alone
 
 peers: setup ## try it against KEDA's own client and a real Prometheus; needs Go
 	@$(BIN)/python -m tests.peers.run
+
+e2e: setup ## play every scenario with the real KEDA, Kueue, Prometheus ...; needs Go
+	@$(BIN)/python -m tests.e2e.run
+
+e2e-build: setup ## only build those programs into .build/, once
+	@$(BIN)/python -m tests.e2e.run --build
+
+e2e-all: setup ## the same with other versions of KEDA and Kueue's older objects
+	@$(BIN)/python -m tests.e2e.versions
 
 bench: setup ## measure, each figure beside its goal
 	@$(BIN)/python -m benchmarks
