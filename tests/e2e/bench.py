@@ -1,7 +1,7 @@
 """One namespace in which KEDA scales targets by what the stub answers."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -200,19 +200,6 @@ class Bench:
 
 def _status(found: object) -> object:
     return found.get("status") if isinstance(found, dict) else found
-
-
-def survivors(bench: Bench, names: Sequence[str], since: float) -> str:
-    """Demand that an answer does not take targets to zero, and say how many kept their size.
-
-    KEDA 2.21 now and then takes an error for an inactive answer, when a poll and an HPA read meet;
-    so one of several may go to zero, though never all.
-    """
-    held = [name for name in names if not bench.sizes.seen(name, since)]
-    steps = {name: bench.sizes.steps(name, since) for name in names if name not in held}
-    assert held, f"none held: {steps}"
-    assert all(each[0] == 0 for each in steps.values()), f"scaled, not to zero at once: {steps}"
-    return f"{len(held)} of {len(names)} held"
 
 
 @contextmanager

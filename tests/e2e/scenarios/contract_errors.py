@@ -2,10 +2,11 @@
 
 import time
 
-from tests.e2e.bench import SOON, Bench, bench, survivors
-from tests.e2e.bench_objects import external
+from tests.e2e.bench import SOON, Bench, bench
+from tests.e2e.bench_objects import COOLDOWN, external
 from tests.e2e.calls import Method
 from tests.e2e.script import Answers, Fault, wants
+from tests.e2e.survivors import survivors
 from tests.e2e.waiting import pause
 from tests.e2e.world import Scenario, World
 
@@ -42,7 +43,7 @@ def c09(world: World) -> str:
         for kind, names in lots.items():
             b.tell_all(names, ERRORS[kind])
         pause(OUTAGE)
-        held = {kind: survivors(b, names, since) for kind, names in lots.items()}
+        held = {kind: survivors(b.sizes, names, since) for kind, names in lots.items()}
         asked = len(b.calls(lots["metrics"][0], Method.METRICS, since)) / OUTAGE * 2
         left = [name for name in every if not b.sizes.seen(name, since)]
         for name in left:
@@ -51,7 +52,8 @@ def c09(world: World) -> str:
             b.becomes(name, "HPAActive", "False", "FailedGetExternalMetric")
         left = [name for name in every if not b.sizes.seen(name, since)]
         healed = b.tell_all(left, IDLE)
-        zero = max(b.sizes.until(name, 0, within=SOON) for name in left) - healed
+        zero = min(b.sizes.until(name, 0, within=SOON) for name in left) - healed
+        assert zero < COOLDOWN, f"{zero:.1f} s after healing"
         text = ", ".join(f"{kind} {how}" for kind, how in held.items())
         return (
             f"{OUTAGE} s of errors: {text}; {asked:.1f} GetMetrics in 2 s; the first inactive "
@@ -87,12 +89,14 @@ def c11(world: World) -> str:
         assert b.hpa("a") is None
         assert not b.calls("a", Method.IS_ACTIVE)
         assert b.sizes.steps("a") == [3]
-        tries = len({round(call.at) for call in b.calls("a", Method.METRIC_SPEC)})
+        asked = len(b.calls("a", Method.METRIC_SPEC))
         told = b.tell("a", wants(4))
         b.ready("a", within=60)
         healed = time.monotonic() - told
         b.sizes.until("a", 4, within=SOON)
-        return f"no HPA, no poll, untouched, asked in {tries} s; Ready {healed:.1f} s after healing"
+        return (
+            f"no HPA, no poll, untouched, asked {asked} times; Ready {healed:.1f} s after healing"
+        )
 
 
 def c12(world: World) -> str:
@@ -108,14 +112,15 @@ def c12(world: World) -> str:
         since = time.monotonic()
         world.stub.down(address)
         pause(20)
-        plain = survivors(b, names, since)
+        plain = survivors(b.sizes, names, since)
         assert max(b.sizes.steps("fallback", since), default=0) <= 3, "the fallback acted"
         left = [name for name in names if not b.sizes.seen(name, since)]
         b.tell_all(every, IDLE)
         world.stub.up(address)
         up = time.monotonic()
         first = b.asked(left[0], since=up).at - up
-        zero = max(b.sizes.until(name, 0, within=SOON) for name in left) - up
+        zero = min(b.sizes.until(name, 0, within=SOON) for name in left) - up
+        assert zero - first < COOLDOWN, f"{zero - first:.1f} s after the first call"
         return (
             f"20 s down: {plain}, no fallback; first call {first:.1f} s after it was up, "
             f"zero after {zero:.1f} s"
@@ -186,7 +191,7 @@ def c14(world: World) -> str:
         b.sizes.held("blind", grown)
         since = b.tell_all(growing, wants(2, active=False))
         pause(12)
-        held = survivors(b, names, since)
+        held = survivors(b.sizes, names, since)
         return (
             f"B errs: A grows 4->6 in {six:.1f} s, is not let down to 2; A inactive: {held}; "
             "B without a spec: no growth either"

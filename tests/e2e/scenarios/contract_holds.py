@@ -2,9 +2,11 @@
 
 import time
 
-from tests.e2e.bench import SOON, Bench, bench, survivors
+from tests.e2e.bench import SOON, Bench, bench
+from tests.e2e.bench_objects import COOLDOWN
 from tests.e2e.scenarios.contract_errors import ERRORS, IDLE, LOT, OUTAGE, lot
 from tests.e2e.script import Answers, Fault, wants
+from tests.e2e.survivors import survivors
 from tests.e2e.waiting import NeverCameError, pause, until
 from tests.e2e.world import Scenario, World
 
@@ -58,10 +60,11 @@ def c16(world: World) -> str:
             took.append(b.sizes.until(name, 1, within=SOON, since=pushed) - pushed)
         since = time.monotonic()
         pause(10)
-        held = survivors(b, names, since)
+        held = survivors(b.sizes, names, since)
         left = [name for name in names if b.sizes.of(name) == 1]
         told = b.tell_all(left, IDLE)
-        zero = max(b.sizes.until(name, 0, within=SOON) for name in left) - told
+        zero = min(b.sizes.until(name, 0, within=SOON) for name in left) - told
+        assert zero < COOLDOWN, f"{zero:.1f} s after healing"
         return f"0->1 in {min(took) * 1000:.0f} ms, {held} by errors; idle: zero in {zero:.1f} s"
 
 

@@ -27,7 +27,9 @@ def c18(world: World) -> str:
         told = b.tell("a", wants(5))
         pushed = b.push("a", active=True)
         one = b.sizes.until("a", 1, within=SOON, since=pushed)
-        assert not [call for call in b.calls("a", since=told) if call.at < one]
+        # What has a deadline is the HPA's, which may already see the replica.
+        early = [call for call in b.calls("a", since=told) if call.at < one]
+        assert all(call.deadline is not None for call in early), early
         five = b.sizes.until("a", 5, within=SOON)
         assert b.sizes.steps("a", pushed) == [1, 5]
         took = (one - pushed) * 1000
@@ -60,7 +62,7 @@ def c19(world: World) -> str:
         assert gone >= 5
         return (
             f"true every 3 s keeps an inactive one, zero {kept:.1f} s after the last; false "
-            f"neither in use nor idle: zero {gone:.1f} s after inactive (cooldown 8 s)"
+            f"changes nothing: zero {gone:.1f} s after inactive (cooldown 8 s)"
         )
 
 
