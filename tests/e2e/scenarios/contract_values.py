@@ -68,7 +68,10 @@ def c03(world: World) -> str:
         _step(b, "usual", 23)
         _step(b, "usual", 20)
         _step(b, "usual", 17)
-        return f"tolerance 0: steps of one in at most {max(took):.1f} s; by default 18-22 hold 20, 23 and 17 do not"
+        return (
+            f"tolerance 0: steps of one in at most {max(took):.1f} s; by default 18-22 hold 20, "
+            "23 and 17 do not"
+        )
 
 
 def _at_twenty(b: Bench, name: str, *, advanced: Object | None = None) -> None:
