@@ -23,7 +23,7 @@ from tests.e2e.waiting import until
 
 SERVICE_PORT = 6000
 """Where ScaledObjects find a scaler's Service."""
-INSTALLATIONS = ("kueue-gpu-scaler", "faulty", "racing")
+INSTALLATIONS = ("kueue-gpu-scaler", "faulty", "racing", "lagging", "rolling")
 """Namespaces into which our service can be installed; each has a loopback address of its own."""
 
 
