@@ -21,6 +21,7 @@ from tests.e2e.manifests import (
 from tests.e2e.ports import free_ports, listens
 from tests.e2e.processes import Program
 from tests.e2e.waiting import until
+from tests.golang import GoModule
 
 FRAMEWORKS = (
     "batch/job",
@@ -59,7 +60,7 @@ class Controllers:
 
 
 def start_controllers(
-    plane: ControlPlane, sources: Sources, *, names: Mapping[str, str]
+    plane: ControlPlane, sources: Sources, *, keda: GoModule, names: Mapping[str, str]
 ) -> Controllers:
     """Install and start all of them; `names` are Services' names with their addresses.
 
@@ -78,7 +79,7 @@ def start_controllers(
         kueue=_kueue(plane, port=kueue_hooks),
         jobset=_jobset(plane, port=jobset_hooks),
         kuberay=_kuberay(plane),
-        **_keda(plane, names=names),
+        **_keda(plane, keda, names=names),
     )
     # A webhook without its process would make every create fail.
     plane.api.apply(*kueue_webhooks(sources, url=kueue_url, authority=authority))
@@ -218,12 +219,12 @@ def _kuberay(plane: ControlPlane) -> Program:
     )
 
 
-def _keda(plane: ControlPlane, *, names: Mapping[str, str]) -> dict[str, Program]:
+def _keda(plane: ControlPlane, module: GoModule, *, names: Mapping[str, str]) -> dict[str, Program]:
     metrics, health, inner, port, own = free_ports(5)
     certificates = plane.certificates
     operator = [
         *_own_names(certificates, names),
-        str(builds.KEDA.program("operator")),
+        str(module.program("operator")),
         f"--metrics-bind-address=127.0.0.1:{metrics}",
         f"--health-probe-bind-address=127.0.0.1:{health}",
         f"--metrics-service-bind-address=127.0.0.1:{inner}",
@@ -245,16 +246,18 @@ def _keda(plane: ControlPlane, *, names: Mapping[str, str]) -> dict[str, Program
             "WATCH_NAMESPACE": "",
         },
     )
-    adapter = _adapter(plane, port=port, metrics=own, inner=inner)
+    adapter = _adapter(plane, module, port=port, metrics=own, inner=inner)
     _external_metrics(plane, port=port)
     return {"keda": keda, "adapter": adapter}
 
 
-def _adapter(plane: ControlPlane, *, port: int, metrics: int, inner: int) -> Program:
+def _adapter(
+    plane: ControlPlane, module: GoModule, *, port: int, metrics: int, inner: int
+) -> Program:
     certificates = plane.certificates
     config = plane.account("keda", "keda-operator")
     command = [
-        str(builds.KEDA.program("adapter")),
+        str(module.program("adapter")),
         f"--secure-port={port}",
         "--bind-address=127.0.0.1",
         f"--port={metrics}",

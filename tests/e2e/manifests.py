@@ -45,7 +45,8 @@ def documents(*paths: Path) -> Iterator[Object]:
 class Sources:
     """Folders of the programs' modules; each is asked for once."""
 
-    def __init__(self) -> None:
+    def __init__(self, keda: GoModule = builds.KEDA[builds.NEWEST_KEDA]) -> None:
+        self._keda = keda
         self._folders: dict[str, Path] = {}
 
     def folder(self, module: GoModule, path: str) -> Path:
@@ -73,7 +74,7 @@ class Sources:
     @property
     def keda(self) -> Path:
         """Give KEDA's manifests."""
-        return self.folder(builds.KEDA, "github.com/kedacore/keda/v2") / "config"
+        return self.folder(self._keda, "github.com/kedacore/keda/v2") / "config"
 
     @property
     def kwok(self) -> Path:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.e2e import builds
 from tests.e2e.api import Api
 from tests.e2e.certificates import Certificates, make_certificates
 from tests.e2e.control_plane import ControlPlane, start_control_plane
@@ -20,6 +21,7 @@ from tests.e2e.processes import Program, Programs
 from tests.e2e.prometheus import Prometheus, start_prometheus
 from tests.e2e.service import Installation
 from tests.e2e.waiting import until
+from tests.golang import GoModule
 
 SERVICE_PORT = 6000
 """Where ScaledObjects find a scaler's Service."""
@@ -88,7 +90,7 @@ class Stack:
 
 
 @contextmanager
-def stack(folder: Path) -> Iterator[Stack]:
+def stack(folder: Path, *, keda: str = builds.NEWEST_KEDA) -> Iterator[Stack]:
     """Start all programs with logs and data in a folder; end them on leaving.
 
     Raises:
@@ -97,20 +99,20 @@ def stack(folder: Path) -> Iterator[Stack]:
     folder.mkdir(parents=True)
     programs = Programs(folder / "logs")
     try:
-        yield _started(folder, programs)
+        yield _started(folder, programs, builds.KEDA[keda])
     finally:
         programs.stop_all()
 
 
-def _started(folder: Path, programs: Programs) -> Stack:
-    sources = Sources()
+def _started(folder: Path, programs: Programs, keda: GoModule) -> Stack:
+    sources = Sources(keda)
     certificates = make_certificates(folder / "certs")
     plane = start_control_plane(
         programs, certificates=certificates, data=folder / "data", sources=sources
     )
     hosts = _hosts()
     names = {service_name(namespace): host for namespace, host in hosts.items()}
-    controllers = start_controllers(plane, sources, names=names)
+    controllers = start_controllers(plane, sources, keda=keda, names=names)
     until(lambda: external_metrics_available(plane), "KEDA's external metrics", within=60)
     return Stack(
         folder=folder, programs=programs, plane=plane, controllers=controllers, hosts=hosts
