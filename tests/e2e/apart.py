@@ -1,0 +1,55 @@
+"""An installation apart from the main one: other metric names, other labels, other ways."""
+
+import json
+from pathlib import Path
+
+from tests.e2e.front import LOOPBACK
+from tests.e2e.gpus import Gpus
+from tests.e2e.passage import Passage
+from tests.e2e.policies import policy, pool
+from tests.e2e.service import Installation
+from tests.e2e.ward import IDLE_AFTER, pool_of
+from tests.e2e.world import World
+
+PROFILE = "dcgm-4.9"
+VERSION = "4.9"
+
+
+def policy_of(prometheus: str, installation: str, **safety: object) -> str:
+    """Write the policy; the patients fall quiet together where the brake must hold."""
+    return policy(
+        prometheus,
+        pools=[pool(pool_of(installation))],
+        profile=PROFILE,
+        defaults={"idleAfter": f"{IDLE_AFTER:.0f}s"},
+        safety={
+            "minCoveragePercent": 50,
+            "massIdle": {"workloads": 3, "percent": 50, "for": "1h"},
+            **safety,
+        },
+    )
+
+
+def exporter_of(world: World, namespace: str) -> Gpus:
+    """Start the exporter of the patients' GPUs: all are at work but those of the dry run."""
+    gpus = Gpus(world.api, lambda name: name == namespace, fleet=world.gpus.fleet)
+    gpus.version = VERSION
+    gpus.start()
+    gpus.gateway(namespace)
+    gpus.busy(namespace)
+    gpus.quiet(namespace, "dry")
+    return gpus
+
+
+def lead(scaler: Installation, passage: Passage) -> None:
+    """Let the replicas find the API server at the passage."""
+    direct = scaler.kubeconfig_for
+
+    def led(user: str) -> Path:
+        path = direct(user)
+        config = json.loads(path.read_text())
+        config["clusters"][0]["cluster"]["server"] = f"https://{LOOPBACK}:{passage.port}"
+        path.write_text(json.dumps(config))
+        return path
+
+    scaler.kubeconfig_for = led
