@@ -1,6 +1,6 @@
 """Play scenarios in a real cluster: real programs on loopback, imitated nodes and GPUs.
 
-Usage: python -m tests.e2e.run [--build] [--all] [ID ...]
+Usage: python -m tests.e2e.run [--build] [--keda VERSION] [--older-kueue] [--results FILE] [ID ...]
 
 Without IDs every scenario is played once: side by side, and those that disturb others by
 themselves at the end. Logs, and what failed with the objects of that moment, are in one folder a
@@ -8,14 +8,12 @@ run below .build/runs/.
 """
 
 import argparse
+import json
 import os
-import queue
 import shutil
 import signal
 import sys
-import threading
 import time
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -25,8 +23,9 @@ from tests.e2e import builds
 from tests.e2e.answers import Stub
 from tests.e2e.gpus import Gpus
 from tests.e2e.machines import Machines, crds, node
+from tests.e2e.play import Line, Play
 from tests.e2e.policies import policy
-from tests.e2e.scenarios import POOLS, SCENARIOS
+from tests.e2e.scenarios import NAMESPACES, POOLS, SCENARIOS
 from tests.e2e.service import Installation
 from tests.e2e.stack import INSTALLATIONS, Stack, stack
 from tests.e2e.world import Scenario, World
@@ -36,56 +35,61 @@ from tests.report import Report, say
 RUNS = BUILT / "runs"
 KEPT = 5
 """Folders of earlier runs that stay."""
-SIDE_BY_SIDE = 10
-"""Scenarios at the same time: they wait more than they work."""
 CPU_NODES = 2
 
 
 def main(arguments: Sequence[str]) -> int:
     """Play the chosen scenarios; give the exit code."""
-    chosen = _chosen(arguments)
+    given = _arguments(arguments)
     report = Report(title="e2e")
     try:
-        for module in builds.ALL:
+        for module in builds.programs(given.keda):
             build(module)
     except CannotBuildError as error:
         report.skip("the stack", why=str(error))
         return report.exit_code()
-    if chosen:
-        _play_all(chosen, report)
-        return report.exit_code()
-    return 0
+    if given.build:
+        return 0
+    lines = _play_all(given, report)
+    if given.results:
+        given.results.write_text(json.dumps(lines, indent=1))
+    return report.exit_code()
 
 
-def _chosen(arguments: Sequence[str]) -> list[Scenario]:
+def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the command line; `scenarios` are the chosen ones."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--build", action="store_true", help="only build the stack")
-    parser.add_argument("--all", action="store_true", help="with the long repeats")
+    parser.add_argument("--keda", choices=builds.KEDA, default=builds.NEWEST_KEDA)
+    parser.add_argument(
+        "--older-kueue", action="store_true", help="show our service v1beta1 objects alone"
+    )
+    parser.add_argument("--results", type=Path, metavar="FILE", help="write the lines as JSON")
     parser.add_argument("ids", nargs="*", metavar="ID", help="a scenario's id, as G1; default: all")
     given = parser.parse_args(arguments)
     known = {each.id: each for each in SCENARIOS}
     if unknown := [name for name in given.ids if name not in known]:
         parser.error(f"{', '.join(unknown)}: no such scenario; there are {', '.join(known)}")
-    if given.build:
-        return []
-    if given.ids:
-        return [known[name] for name in given.ids]
-    return [each for each in SCENARIOS if given.all or not each.long]
+    given.scenarios = [known[name] for name in given.ids] or list(SCENARIOS)
+    return given
 
 
-def _play_all(chosen: Sequence[Scenario], report: Report) -> None:
+def _play_all(given: argparse.Namespace, report: Report) -> list[Line]:
+    """Play the chosen scenarios: side by side, then those that must be alone."""
+    chosen: Sequence[Scenario] = given.scenarios
     folder = _folder()
     say(f"logs: {folder}")
     signal.signal(signal.SIGTERM, _interrupt)
     began = time.monotonic()
-    with world(folder) as given:
+    with world(folder, keda=given.keda, older_kueue=given.older_kueue) as there:
         say(f"up after {time.monotonic() - began:.0f} s")
-        beside = [each for each in chosen if not each.alone]
-        _side_by_side(beside, given, report)
+        play = Play(world=there, report=report)
+        play.side_by_side([each for each in chosen if not each.alone])
         for each in chosen:
             if each.alone:
-                _play(each, given, report)
+                play.one(each)
         say(f"all played after {time.monotonic() - began:.0f} s")
+    return play.lines
 
 
 def _interrupt(_: int, __: FrameType | None) -> None:
@@ -94,18 +98,24 @@ def _interrupt(_: int, __: FrameType | None) -> None:
 
 
 def _folder() -> Path:
-    """Give a fresh folder for this run; old ones go."""
+    """Give a fresh folder for this run; old ones go, but for those of runs that go on."""
     RUNS.mkdir(parents=True, exist_ok=True)
-    for old in sorted(RUNS.iterdir())[: -KEPT + 1]:
+    ended = [each for each in sorted(RUNS.iterdir()) if not _goes_on(each)]
+    for old in ended[: -KEPT + 1]:
         shutil.rmtree(old, ignore_errors=True)
     return RUNS / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
 
 
+def _goes_on(folder: Path) -> bool:
+    """Say whether the process that a run's folder is named for still lives."""
+    return Path("/proc", folder.name.rpartition("-")[2]).exists()
+
+
 @contextmanager
-def world(folder: Path) -> Iterator[World]:
+def world(folder: Path, *, keda: str, older_kueue: bool) -> Iterator[World]:
     """Give a running stack with GPUs, machines and our service installed."""
     with ExitStack() as held:
-        running = held.enter_context(stack(folder))
+        running = held.enter_context(stack(folder, keda=keda, older_kueue=older_kueue))
         running.api.apply(*crds())
         gpus = Gpus(running.api)
         held.callback(gpus.stop)
@@ -135,58 +145,9 @@ def _cpu_node(number: int) -> dict[str, object]:
 def _installation(running: Stack, gpus: Gpus) -> Installation:
     """Give the service that scenarios without faults ask."""
     prometheus = running.prometheus("prometheus", target=gpus.address)
-    return running.installation(INSTALLATIONS[0], policy(prometheus.url, pools=POOLS))
-
-
-def _side_by_side(chosen: Sequence[Scenario], given: World, report: Report) -> None:
-    """Play scenarios in threads that end with the process, whatever they wait for."""
-    waiting: queue.SimpleQueue[Scenario] = queue.SimpleQueue()
-    for each in chosen:
-        waiting.put(each)
-    lock = threading.Lock()
-    threads = [
-        threading.Thread(target=_work, args=(waiting, given, report, lock), daemon=True)
-        for _ in range(min(SIDE_BY_SIDE, len(chosen)))
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
-def _work(
-    waiting: "queue.SimpleQueue[Scenario]", given: World, report: Report, lock: threading.Lock
-) -> None:
-    while True:
-        try:
-            scenario = waiting.get_nowait()
-        except queue.Empty:
-            return
-        _play(scenario, given, report, lock)
-
-
-def _play(
-    scenario: Scenario, given: World, report: Report, lock: "threading.Lock | None" = None
-) -> None:
-    """Play one scenario and print its line."""
-    began = time.monotonic()
-    found, measured = "", ""
-    try:
-        measured = scenario.play(given)
-    except Exception as error:  # noqa: BLE001 - whatever it is, this scenario failed
-        found = f"{type(error).__name__}: {error}"
-        _keep(scenario, given, traceback.format_exc())
-    took = f"{time.monotonic() - began:.0f} s" + (f": {measured}" if measured else "")
-    with lock or threading.Lock():
-        what = f"{scenario.id:4} {scenario.title}"
-        report.check(what, ok=not found, found=found, measured=took)
-
-
-def _keep(scenario: Scenario, given: World, trace: str) -> None:
-    """Write what failed into the run's folder."""
-    folder = given.stack.folder / "failed"
-    folder.mkdir(exist_ok=True)
-    (folder / f"{scenario.id}.txt").write_text(trace)
+    return running.installation(
+        INSTALLATIONS[0], policy(prometheus.url, pools=POOLS, namespaces=NAMESPACES)
+    )
 
 
 if __name__ == "__main__":
