@@ -23,7 +23,7 @@ from scaler.observer.observer import Observer, decide_safely
 from scaler.observer.poller import Poller
 from scaler.policyfile import PolicyFile, PolicyState
 from scaler.prometheus.source import PrometheusSource
-from scaler.rpc.server import Server
+from scaler.rpc.server import Server, connection_age
 from scaler.settings import Address, Settings
 from scaler.status.metrics import register
 from scaler.status.server import StatusServer
@@ -119,6 +119,7 @@ class App:
             decide=self._decide,
             address=self._settings.grpc,
             telemetry=self._telemetry,
+            connection_age=connection_age(self._settings.drain_seconds),
         )
         port = await self._server.start()
         self._status.start()

@@ -11,6 +11,8 @@ from scaler.policyfile.document import Path, Tree, written
 
 _PLACEHOLDER = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)")
 _PLACEHOLDERS = ("namespace", "workload")
+QUIET_WATCH = 90.0
+"""Seconds: without a byte for 60 a watch is renewed by a list, which takes its time."""
 MAX_POOLS = 500
 """Each is held against each other one; beyond, that would take longer than a reload may."""
 
@@ -22,6 +24,7 @@ def broken_rules(policy: Policy, tree: Mapping[str, Tree]) -> tuple[Problem, ...
     """
     return (
         *_bounds(policy),
+        *_ages(policy),
         *_queries(policy, known=_names(tree, "queries")),
         *_pools(policy),
         *_schedules(policy, known=_names(tree, "pools")),
@@ -67,6 +70,28 @@ def _bounds(policy: Policy) -> Iterable[Problem]:
                 format_duration(seconds),
                 f"allowed is {span} (safety.idleAfterMin and idleAfterMax)",
             )
+
+
+def _ages(policy: Policy) -> Iterable[Problem]:
+    """Refuse ages that a healthy source exceeds all the time: nothing would be decided any more."""
+    rhythm = policy.prometheus.scrape_interval + policy.prometheus.refresh
+    for key, seconds, least, why in (
+        (
+            "maxSampleAge",
+            policy.safety.max_sample_age,
+            rhythm,
+            "prometheus.scrapeInterval and refresh together",
+        ),
+        (
+            "maxWatchAge",
+            policy.safety.max_watch_age,
+            QUIET_WATCH,
+            "a watch of which nothing changes shows no life for a minute",
+        ),
+    ):
+        if seconds < least:
+            allowed = f"allowed is {format_duration(least)} or more: {why}"
+            yield _problem(("safety", key), format_duration(seconds), allowed)
 
 
 def _queries(policy: Policy, *, known: tuple[str, ...]) -> Iterable[Problem]:

@@ -41,6 +41,27 @@ OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.max_metadata_size", 32 << 10),
 )
 
+SHORTEST_DRAIN = 5.0
+"""Seconds; a shorter drain leaves connections as they are."""
+AGE_OF_DRAIN = 0.7
+"""gRPC varies an age by a tenth of it; the rest is for endpoints to follow."""
+
+
+def connection_age(drain: float) -> float | None:
+    """Give the seconds after which KEDA is to connect anew, for so many seconds of drain.
+
+    gRPC cancels the calls that reach a server which stops, before the client has read that it
+    does. So the client has to have left by then, and only an age makes it leave: new calls go to
+    a new connection, which endpoints lead to another replica, and open streams stay.
+    """
+    return drain * AGE_OF_DRAIN if drain >= SHORTEST_DRAIN else None
+
+
+def _options(age: float | None) -> tuple[tuple[str, int], ...]:
+    if age is None:
+        return OPTIONS
+    return (*OPTIONS, ("grpc.max_connection_age_ms", round(age * 1000)))
+
 
 class Server:
     """Serve KEDA until stopped; belongs to the event loop's thread."""
@@ -53,11 +74,12 @@ class Server:
         decide: Callable[[TriggerRef], Decision],
         address: Address,
         telemetry: Telemetry,
+        connection_age: float | None = None,
     ) -> None:
         self._address = address
         self._watches = Watches(store)
         self._health = HealthServicer()
-        self._server = grpc.aio.server(options=OPTIONS)
+        self._server = grpc.aio.server(options=_options(connection_age))
         servicer = Servicer(
             store=store, watches=self._watches, clock=clock, decide=decide, telemetry=telemetry
         )

@@ -52,3 +52,27 @@ def test_a_pipe_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
     state = file.poll()
     assert state is not None
     assert "regular file" in str(state.problems[0])
+
+
+def test_ages_that_a_healthy_source_exceeds_are_refused() -> None:
+    """With them every decision would be a HOLD for ever, and nobody would know why."""
+    found = parse_policy(
+        "prometheus: {scrapeInterval: 30s, refresh: 15s}\n"
+        "safety: {maxSampleAge: 44s, maxWatchAge: 89s}\n"
+    )
+    assert isinstance(found, tuple)
+    assert [(str(each.path), each.value) for each in found] == [
+        ("safety.maxSampleAge", "44s"),
+        ("safety.maxWatchAge", "1m29s"),
+    ]
+    assert "45s or more: prometheus.scrapeInterval and refresh" in found[0].allowed
+    assert "1m30s or more: a watch" in found[1].allowed
+
+
+def test_ages_may_be_as_short_as_the_rhythm() -> None:
+    """The bounds themselves are allowed."""
+    text = (
+        "prometheus: {scrapeInterval: 1s, refresh: 1s}\n"
+        "safety: {maxSampleAge: 2s, maxWatchAge: 90s}\n"
+    )
+    assert isinstance(parse_policy(text), Policy)
