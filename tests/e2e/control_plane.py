@@ -42,17 +42,20 @@ class ControlPlane:
     scheduler: Program
     kwok: Program
 
-    def kubeconfig(self, user: str, token: str) -> Path:
-        """Write a kubeconfig for a bearer token and give its path."""
-        path = self.certificates.path(f"{user.replace(':', '-')}.kubeconfig")
-        return _kubeconfig(path, url=self.api.url, token=token, certificates=self.certificates)
+    def account(self, namespace: str, name: str, *, url: str = "") -> Path:
+        """Give a kubeconfig with a fresh token of a ServiceAccount, which must exist.
 
-    def account(self, namespace: str, name: str) -> Path:
-        """Give a kubeconfig with a fresh token of a ServiceAccount, which must exist."""
+        It leads to the API server, or to what stands before it at a URL.
+        """
         wanted = {"spec": {"expirationSeconds": TOKEN_SECONDS}}
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
         token = self.api.call("POST", path, body=wanted)["status"]["token"]
-        return self.kubeconfig(f"{namespace}:{name}", token)
+        return _kubeconfig(
+            self.certificates.path(f"{namespace}-{name}.kubeconfig"),
+            url=url or self.api.url,
+            token=token,
+            certificates=self.certificates,
+        )
 
 
 def start_control_plane(

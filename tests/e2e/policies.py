@@ -15,7 +15,7 @@ NODE: Mapping[str, str | int] = {GPUS: 8, "cpu": 96, "memory": "1000Gi", "pods":
 IDLE_AFTER = 12.0
 """Seconds."""
 MAX_SAMPLE_AGE = 5.0
-MAX_WATCH_AGE = 80.0
+MAX_WATCH_AGE = 90.0
 """A quiet watch shows no sign of life for up to a minute: bookmarks come as often."""
 PROVISIONING = 45.0
 NOT_READY_GRACE = 6.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.e2e import builds
-from tests.e2e.api import Api
+from tests.e2e.api import KUEUE, Api
 from tests.e2e.certificates import Certificates, make_certificates
 from tests.e2e.control_plane import ControlPlane, start_control_plane
 from tests.e2e.controllers import (
@@ -17,6 +17,7 @@ from tests.e2e.controllers import (
     start_controllers,
 )
 from tests.e2e.manifests import Sources
+from tests.e2e.older import OlderApi
 from tests.e2e.processes import Program, Programs
 from tests.e2e.prometheus import Prometheus, start_prometheus
 from tests.e2e.service import Installation
@@ -39,6 +40,8 @@ class Stack:
     controllers: Controllers
     hosts: dict[str, str]
     """Loopback addresses by installation."""
+    older: OlderApi | None
+    """Where our service finds Kueue's older version alone."""
 
     @property
     def api(self) -> Api:
@@ -76,7 +79,7 @@ class Stack:
     def _kubeconfig(self, user: str) -> Path:
         """Give a kubeconfig for `system:serviceaccount:NAMESPACE:NAME`."""
         _, _, namespace, name = user.split(":")
-        return self.plane.account(namespace, name)
+        return self.plane.account(namespace, name, url=self.older.url if self.older else "")
 
     def prometheus(self, name: str, *, target: str, honor_labels: bool = False) -> Prometheus:
         """Start a Prometheus that scrapes an exporter."""
@@ -90,8 +93,12 @@ class Stack:
 
 
 @contextmanager
-def stack(folder: Path, *, keda: str = builds.NEWEST_KEDA) -> Iterator[Stack]:
+def stack(
+    folder: Path, *, keda: str = builds.NEWEST_KEDA, older_kueue: bool = False
+) -> Iterator[Stack]:
     """Start all programs with logs and data in a folder; end them on leaving.
+
+    With older_kueue our service sees Kueue's objects in their older version alone.
 
     Raises:
         NeverCameError: a program ended, or was not ready in time.
@@ -99,12 +106,12 @@ def stack(folder: Path, *, keda: str = builds.NEWEST_KEDA) -> Iterator[Stack]:
     folder.mkdir(parents=True)
     programs = Programs(folder / "logs")
     try:
-        yield _started(folder, programs, builds.KEDA[keda])
+        yield _started(folder, programs, builds.KEDA[keda], older_kueue=older_kueue)
     finally:
         programs.stop_all()
 
 
-def _started(folder: Path, programs: Programs, keda: GoModule) -> Stack:
+def _started(folder: Path, programs: Programs, keda: GoModule, *, older_kueue: bool) -> Stack:
     sources = Sources(keda)
     certificates = make_certificates(folder / "certs")
     plane = start_control_plane(
@@ -115,8 +122,20 @@ def _started(folder: Path, programs: Programs, keda: GoModule) -> Stack:
     controllers = start_controllers(plane, sources, keda=keda, names=names)
     until(lambda: external_metrics_available(plane), "KEDA's external metrics", within=60)
     return Stack(
-        folder=folder, programs=programs, plane=plane, controllers=controllers, hosts=hosts
+        folder=folder,
+        programs=programs,
+        plane=plane,
+        controllers=controllers,
+        hosts=hosts,
+        older=_older(plane) if older_kueue else None,
     )
+
+
+def _older(plane: ControlPlane) -> OlderApi:
+    hidden = f"/apis/{KUEUE}"
+    older = OlderApi(plane.api.url, authority=plane.certificates.authority, hidden=(hidden,))
+    older.start()
+    return older
 
 
 def service_name(namespace: str) -> str:

@@ -1,0 +1,99 @@
+"""Play scenarios one after the other or side by side, and print a line for each."""
+
+import json
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+from tests.e2e.world import Scenario, World
+from tests.report import Report
+
+SIDE_BY_SIDE = 10
+"""Scenarios at the same time: they wait more than they work."""
+KEPT = ("ScaledObject", "HorizontalPodAutoscaler", "Workload", "MachineSet", "Pod", "Node", "Event")
+"""Kinds whose objects are written down where a scenario failed."""
+
+
+class Line(TypedDict):
+    """What came out of one scenario."""
+
+    id: str
+    title: str
+    ok: bool
+    seconds: float
+    said: str
+    """What was measured, or why it failed."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Play:
+    """One run of scenarios in one world.
+
+    Threads share it; `_lock` is held where a line is printed and kept, so that lines stay whole.
+    """
+
+    world: World
+    report: Report
+    lines: list[Line] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def side_by_side(self, chosen: Sequence[Scenario]) -> None:
+        """Play scenarios in threads that end with the process, whatever they wait for."""
+        waiting: queue.SimpleQueue[Scenario] = queue.SimpleQueue()
+        for each in chosen:
+            waiting.put(each)
+        threads = [
+            threading.Thread(target=self._work, args=(waiting,), daemon=True)
+            for _ in range(min(SIDE_BY_SIDE, len(chosen)))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def one(self, scenario: Scenario) -> None:
+        """Play one scenario and print its line."""
+        began = time.monotonic()
+        wrong = ""
+        try:
+            measured = scenario.play(self.world)
+        except Exception as error:  # noqa: BLE001 - whatever it is, this scenario failed
+            measured, wrong = "", f"{type(error).__name__}: {error}"
+            self._keep(scenario, traceback.format_exc())
+        seconds = time.monotonic() - began
+        with self._lock:
+            what = f"{scenario.id:4} {scenario.title}"
+            shown = f"{seconds:.0f} s" + (f": {measured}" if measured else "")
+            self.report.check(what, ok=not wrong, found=wrong, measured=shown)
+            self.lines.append(
+                Line(
+                    id=scenario.id,
+                    title=scenario.title,
+                    ok=not wrong,
+                    seconds=round(seconds, 1),
+                    said=wrong or measured,
+                )
+            )
+
+    def _work(self, waiting: "queue.SimpleQueue[Scenario]") -> None:
+        with suppress(queue.Empty):
+            while True:
+                self.one(waiting.get_nowait())
+
+    def _keep(self, scenario: Scenario, trace: str) -> None:
+        """Write down what failed and how the cluster looked at that moment."""
+        folder = self.world.stack.folder / "failed" / scenario.id
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "trace.txt").write_text(trace)
+        with suppress(Exception):  # the API server may be what failed
+            for kind in KEPT:
+                found = self.world.api.list(kind)
+                (folder / f"{kind}.json").write_text(json.dumps(found, indent=1))
+        with suppress(Exception):
+            decisions = self.world.scaler.decisions()
+            (folder / "decisions.json").write_text(json.dumps(decisions, indent=1))
