@@ -1,0 +1,120 @@
+"""Play all scenarios with other versions too, and write docs/compatibility.md from what came out.
+
+Usage: python -m tests.e2e.versions
+
+Takes about an hour on two cores with built programs. Scenarios that speak of KEDA's newest version
+alone are left out with older ones; what must never happen is repeated with the newest.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from tests.e2e.builds import KUBERNETES_VERSION, NEWEST_KEDA
+from tests.e2e.play import Line
+from tests.e2e.scenarios import SCENARIOS
+from tests.golang import ROOT
+from tests.report import say
+
+PAGE = ROOT / "docs" / "compatibility.md"
+NEWEST_ONLY = ("F0c",)
+"""KEDA's race came with 2.20 or later, so that older versions need not show it."""
+REPEATED = ("G5", "F0", "F8")
+TIMES = 3
+HEAD = """# What works with which version
+
+Written by `make e2e-all`, which plays every scenario of [tests/e2e](../tests/e2e) with each version
+as a real program on Kubernetes {kubernetes}. An empty cell was not played. The rows `C..` are not
+about this service: they are what KEDA does with a scaler's answers, held against KEDA {newest}.
+A *no* there is a difference of KEDA's that the service does not depend on as long as the other rows
+of that version say *yes*.
+
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """One stack to play with."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = NEWEST_ONLY
+
+
+VARIANTS = (
+    Variant(name="KEDA 2.21", left_out=()),
+    Variant(name="KEDA 2.20", arguments=("--keda=2.20",)),
+    Variant(name="KEDA 2.16", arguments=("--keda=2.16",)),
+    Variant(name="Kueue v1beta1", arguments=("--older-kueue",)),
+)
+
+
+def main() -> int:
+    """Play with each version and write the page; 1 where the newest failed."""
+    found = {variant.name: _play(variant) for variant in VARIANTS}
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(page(found), encoding="utf-8")
+    say(f"written: {PAGE.relative_to(ROOT)}")
+    repeats = [_ran(REPEATED) for _ in range(TIMES)]
+    newest = found[VARIANTS[0].name]
+    return int(not newest or not all(line["ok"] for line in [*newest, *chain(*repeats)]))
+
+
+def _play(variant: Variant) -> list[Line]:
+    say(f"\n=== {variant.name}")
+    ids = [each.id for each in SCENARIOS if each.id not in variant.left_out]
+    return _ran([*variant.arguments, *ids])
+
+
+def _ran(arguments: Sequence[str]) -> list[Line]:
+    """Run the scenarios in a process of their own and give its lines."""
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "results.json"
+        command = [sys.executable, "-m", "tests.e2e.run", f"--results={results}", *arguments]
+        subprocess.run(command, cwd=ROOT, check=False)
+        lines: list[Line] = json.loads(results.read_text()) if results.exists() else []
+        return lines
+
+
+def page(found: Mapping[str, Sequence[Line]]) -> str:
+    """Write the table, and below it what was found where the answer is no."""
+    by_name = {name: {line["id"]: line for line in lines} for name, lines in found.items()}
+    rows = [
+        f"| {each.id} | {each.title} | "
+        + " | ".join(_cell(lines.get(each.id)) for lines in by_name.values())
+        + " |"
+        for each in SCENARIOS
+    ]
+    table = ["| | scenario | " + " | ".join(by_name) + " |", "|---" * (len(by_name) + 2) + "|"]
+    text = HEAD.format(kubernetes=KUBERNETES_VERSION, newest=NEWEST_KEDA)
+    return text + "\n".join([*table, *rows, "", *_differences(by_name)]) + "\n"
+
+
+def _cell(line: Line | None) -> str:
+    if line is None:
+        return ""
+    return "yes" if line["ok"] else "**no**"
+
+
+def _differences(by_name: Mapping[str, Mapping[str, Line]]) -> list[str]:
+    told = []
+    for name, lines in by_name.items():
+        wrong = [line for line in lines.values() if not line["ok"]]
+        if wrong:
+            told += [f"## {name}", ""]
+            told += [f"- {line['id']}: {_sentence(line['said'])}" for line in wrong]
+            told.append("")
+    return told
+
+
+def _sentence(said: str) -> str:
+    return " ".join(said.split())[:300].replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
