@@ -5,187 +5,29 @@ a way of its own to the API server: its faults are nobody else's.
 """
 
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.e2e.apart import exporter_of, lead, policy_of
 from tests.e2e.api import Object, is_true
-from tests.e2e.control_plane import HPA_STABILIZATION, HPA_SYNC
-from tests.e2e.gpus import Gpus
+from tests.e2e.observed import RIGHT, SETTLED, WATCHED, Patients
 from tests.e2e.passage import Passage
-from tests.e2e.policies import MAX_SAMPLE_AGE, pool
-from tests.e2e.prometheus import Prometheus
-from tests.e2e.service import Installation
+from tests.e2e.policies import pool
 from tests.e2e.sizes import Sizes
-from tests.e2e.waiting import NeverCameError, pause, until
-from tests.e2e.ward import (
-    COOLDOWN,
-    IDLE_AFTER,
-    POOL,
-    POOL_SIZE,
-    SIZES,
-    job_of,
-    objects,
-    pool_of,
-)
+from tests.e2e.waiting import until
+from tests.e2e.ward import POOL_SIZE, job_of, objects, pool_of
 from tests.e2e.world import World
 
+__all__ = ["FAULTY", "POOLS", "RIGHT", "SETTLED", "WATCHED", "Patients", "patients"]
+
 FAULTY = "faulty"
-SETTLED = 60.0
-"""Seconds for a healthy installation to say what is right of every patient."""
-WATCHED = IDLE_AFTER + COOLDOWN + HPA_SYNC + HPA_STABILIZATION + MAX_SAMPLE_AGE
-"""Seconds after which a wrong answer has been acted on."""
-RIGHT: Mapping[str, str] = {
-    "busy": "Busy",
-    "dry": "DryRun",
-    "asleep": "AtZero",
-    "kept": "Busy",
-    POOL: "QuotaExhausted",
-}
-"""The reason of each decision while nothing is wrong."""
 POOLS = (pool(pool_of(FAULTY)), pool(pool_of("racing")))
 
 _made: dict[tuple[Path, str], "Patients"] = {}
 _turn = threading.Lock()
 """Held while somebody breaks things; patients are for one at a time."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patients:
-    """One installation with its sources, and the workloads that it decides on."""
-
-    world: World
-    scaler: Installation
-    prometheus: Prometheus
-    gpus: Gpus
-    passage: Passage
-    """The replicas' way to the API server."""
-    namespace: str
-    deployments: Sizes
-    machine_sets: Sizes
-
-    def policy(self, **safety: object) -> str:
-        """Write the installation's policy, with other values under `safety`."""
-        return policy_of(self.prometheus.url, self.scaler.namespace, **safety)
-
-    def size(self, name: str) -> int | None:
-        """Give a patient's size as last seen."""
-        return self._sizes(name).of(name)
-
-    def unchanged(self, since: float) -> None:
-        """Demand that no patient was given another size since a monotonic time.
-
-        Raises:
-            AssertionError: one was; every step is in the message.
-        """
-        steps = {name: self._sizes(name).steps(name, since) for name in RIGHT}
-        assert not any(steps.values()), f"sizes changed: {steps}"
-        wrong = {name: self.size(name) for name in RIGHT if self.size(name) != right_size(name)}
-        assert not wrong, f"sizes are {wrong}"
-
-    def told(self, name: str, replica: int = 0) -> tuple[str, str]:
-        """Give status and reason of a replica's decision; words of our own where it has none."""
-        found = self.scaler.decision(self.namespace, name, replica)
-        return (found["status"], found["reason"]) if found else ("none", "none")
-
-    def every(self, names: Iterable[str], fits: Callable[[str, str, str], bool]) -> bool:
-        """Say whether each replica's decision on each name fits: name, status, reason."""
-        replicas = [index for index, each in enumerate(self.scaler.replicas) if each.answers]
-        answers = [(name, *self.told(name, index)) for name in names for index in replicas]
-        return bool(answers) and all(fits(*each) for each in answers)
-
-    def answers(self) -> dict[str, list[tuple[str, str]]]:
-        """Give all replicas' answers by name, for messages."""
-        replicas = [index for index, each in enumerate(self.scaler.replicas) if each.answers]
-        return {name: [self.told(name, index) for index in replicas] for name in RIGHT}
-
-    def right(self, since: float, *, within: float = SETTLED) -> float:
-        """Wait until every answer is right again; give the seconds since a monotonic time.
-
-        Raises:
-            NeverCameError: one is not, with all answers in the message.
-        """
-
-        def fits(name: str, status: str, reason: str) -> bool:
-            return (status, reason) == ("OK", RIGHT[name])
-
-        self._wait(lambda: self.every(RIGHT, fits), "all answers are right", within)
-        return time.monotonic() - since
-
-    def holds(
-        self, names: Sequence[str], reasons: Sequence[str], since: float, *, within: float = 20.0
-    ) -> float:
-        """Wait until each replica answers HOLD for each name; give the seconds since a time."""
-        self._wait(lambda: self.held(names, reasons), f"HOLD by {reasons} for {names}", within)
-        return time.monotonic() - since
-
-    def held(self, names: Sequence[str], reasons: Sequence[str]) -> bool:
-        """Say whether each replica answers HOLD for each name now, for one of these reasons."""
-        return self.every(names, lambda _, status, why: status == "HOLD" and why in reasons)
-
-    def stays(self, seconds: float, since: float, look: Callable[[], bool] = lambda: True) -> None:
-        """Demand for a time, about once a second, that sizes are as they were and a look is true.
-
-        Raises:
-            AssertionError: not so, with all answers in the message.
-        """
-        ends = time.monotonic() + seconds
-        while time.monotonic() < ends:
-            self.unchanged(since)
-            assert look(), f"no longer as it was: {self.answers()}"
-            pause(1.0)
-        self.unchanged(since)
-
-    def shown(self, names: Sequence[str], reasons: Sequence[str]) -> None:
-        """Demand that HOLD is seen where people look: in the metric and as an Event."""
-        for name in names:
-            for replica in range(len(self.scaler.replicas)):
-                labels = {"namespace": self.namespace, "scaled_object": name}
-                held = self.scaler.sample("hold", replica, **labels)
-                assert held == 1.0, f"{name}: metric hold of replica {replica} is {held}"
-
-        def told() -> bool:
-            return all(self.events(name, "Hold", reasons) for name in names)
-
-        self._wait(told, f"an Event Hold by {reasons} on each of {names}", 15.0)
-
-    def events(self, name: str, reason: str, words: Sequence[str] = ("",)) -> list[Object]:
-        """Give the Events on a ScaledObject with a reason and one of the words."""
-        return [
-            each
-            for each in self.world.api.list("Event", self.namespace)
-            if each["involvedObject"]["name"] == name
-            and each["involvedObject"]["kind"] == "ScaledObject"
-            and each["reason"] == reason
-            and any(f"{word}: " in each["message"] or not word for word in words)
-        ]
-
-    def settle(self) -> None:
-        """See to it that all is well, also after a fault that changed sizes; wait for it."""
-        for name, kind in {**dict.fromkeys(SIZES, "Deployment"), POOL: "MachineSet"}.items():
-            if self.size(name) not in (right_size(name), None):
-                self.world.api.scale(kind, name, self.namespace, replicas=right_size(name))
-        self.right(time.monotonic())
-        self.unchanged(time.monotonic())
-
-    def _sizes(self, name: str) -> Sizes:
-        return self.machine_sets if name == POOL else self.deployments
-
-    def _wait(self, look: Callable[[], bool], what: str, within: float) -> None:
-        try:
-            until(look, what, within=within)
-        except NeverCameError as error:
-            error.add_note(f"answers: {self.answers()}")
-            raise
-
-
-def right_size(name: str) -> int:
-    """Give the size that a patient has from start to end."""
-    return POOL_SIZE if name == POOL else SIZES[name]
 
 
 @contextmanager
