@@ -61,6 +61,7 @@ def workload(wire: WireWorkload) -> Workload:
     )
     created = moment_or(meta.creation_timestamp, 0.0)
     reserved = conditions.get("QuotaReserved")
+    is_reserved = holds(conditions, "QuotaReserved")
     is_admitted = holds(conditions, "Admitted")
     requeue = status.requeue_state
     return Workload(
@@ -82,7 +83,8 @@ def workload(wire: WireWorkload) -> Workload:
         message=_message(reserved),
         active=active,
         deleting=meta.deletion_timestamp is not None,
-        reserved=holds(conditions, "QuotaReserved"),
+        reserved=is_reserved,
+        reserved_at=moment(reserved.last_transition_time) if reserved and is_reserved else None,
         admitted=is_admitted,
         admitted_at=moment(conditions["Admitted"].last_transition_time) if is_admitted else None,
         evicted=holds(conditions, "Evicted"),

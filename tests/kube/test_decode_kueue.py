@@ -169,3 +169,13 @@ def test_a_status_that_contradicts_itself_is_seen() -> None:
         {"type": "QuotaReserved", "status": "False", "reason": "Pending"},
     ]
     assert a_workload(document).standing is WorkloadClass.CONTRADICTORY
+
+
+def test_quota_is_reserved_since_its_condition_says_so() -> None:
+    """Of a Workload that has none, the condition's time is that of its wait."""
+    document = copy.deepcopy(FULL_WORKLOAD)
+    reserved = {"type": "QuotaReserved", "lastTransitionTime": "2026-03-01T10:00:00Z"}
+    document["status"]["conditions"] = [reserved | {"status": "True"}]
+    assert a_workload(document).reserved_at == 1772359200.0
+    document["status"]["conditions"] = [reserved | {"status": "False"}]
+    assert a_workload(document).reserved_at is None

@@ -11,7 +11,7 @@ it is left out until Kueue admits it.)
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 
@@ -34,6 +34,9 @@ _BEFORE_OTHERS = COUNTED | {
     WorkloadClass.CONTRADICTORY,
 }
 """Classes that take quota in their turn: what they take, nobody behind them can have."""
+
+_LOOKS_AGAIN = 30.0
+"""Seconds for Kueue to judge those that wait anew, after it gave quota to another."""
 
 _NEVER = frozenset({WorkloadClass.EXCEEDS, WorkloadClass.NO_FLAVOR})
 """Classes that never fit, and stop a StrictFIFO queue."""
@@ -98,11 +101,14 @@ def _simulated(snapshot: Snapshot, tree: Tree, now: Instant) -> Simulation:
     return snapshot.memo.recall(
         ("simulation", tree.root),
         (tree, known_flavors(snapshot), *lineups.values()),
-        lambda: simulate(snapshot=snapshot, tree=tree, lineups=lineups),
+        lambda: simulate(snapshot=snapshot, tree=tree, lineups=lineups, now=now),
+        valid=lambda found: found.since <= now < found.until,
     )
 
 
-def simulate(*, snapshot: Snapshot, tree: Tree, lineups: Mapping[str, Lineup]) -> Simulation:
+def simulate(
+    *, snapshot: Snapshot, tree: Tree, lineups: Mapping[str, Lineup], now: Instant
+) -> Simulation:
     """Admit what fits, tree-wide; `lineups` has every ClusterQueue of the tree."""
     queues = snapshot.cluster_queues
     streams = {
@@ -122,8 +128,10 @@ def simulate(*, snapshot: Snapshot, tree: Tree, lineups: Mapping[str, Lineup]) -
         for name, lineup in lineups.items()
         for slot, amount in usage(lineup.holding)
     ]
+    settles = _last_reserved(lineups.values()) + _LOOKS_AGAIN
     if not tree.cyclic and not _admit_all(running, _ledger(snapshot, tree, held)):
-        _admit(running, _ledger(snapshot, tree, held))
+        _admit(running, _ledger(snapshot, tree, held), settled=now >= settles)
+    start, end = (settles, math.inf) if now >= settles else (-math.inf, settles)
     return Simulation(
         queues={
             name: QueueGrants(
@@ -133,9 +141,15 @@ def simulate(*, snapshot: Snapshot, tree: Tree, lineups: Mapping[str, Lineup]) -
             )
             for name, each in streams.items()
         },
-        since=max((one.since for one in lineups.values()), default=-math.inf),
-        until=min((one.until for one in lineups.values()), default=math.inf),
+        since=max(start, *(one.since for one in lineups.values())),
+        until=min(end, *(one.until for one in lineups.values())),
     )
+
+
+def _last_reserved(lineups: Iterable[Lineup]) -> Instant:
+    """Give when Kueue last gave quota away, as far as it is still held."""
+    times = (one.reserved_at for lineup in lineups for one in lineup.holding)
+    return max((time for time in times if time is not None), default=-math.inf)
 
 
 def _ledger(snapshot: Snapshot, tree: Tree, held: Sequence[tuple[str, Slot, int]]) -> Ledger:
@@ -169,12 +183,15 @@ def _admit_all(streams: Sequence[Stream], ledger: Ledger) -> bool:
     return True
 
 
-def _admit(streams: Sequence[Stream], ledger: Ledger) -> None:
-    """Take the earliest head again and again, until none is left."""
+def _admit(streams: Sequence[Stream], ledger: Ledger, *, settled: bool) -> None:
+    """Take the earliest head again and again, until none is left.
+
+    `settled` says that Kueue has judged all that wait since it last gave quota away.
+    """
     heads = [_head(stream, index, 0) for index, stream in enumerate(streams)]
     heapify(heads)
     stopped: set[str] = set()
-    untouched = True
+    untouched = settled
     while heads:
         *_, index, position = heads[0]
         stream = streams[index]

@@ -57,6 +57,8 @@ class Workload:
     deleting: bool = False
     reserved: bool = False
     """QuotaReserved is True."""
+    reserved_at: Instant | None = None
+    """Since when it is."""
     admitted: bool = False
     admitted_at: Instant | None = None
     evicted: bool = False

@@ -1,5 +1,7 @@
 """The simulated admission: whom quota is free for, in which order, on which flavors."""
 
+from dataclasses import replace
+
 import pytest
 
 from scaler.core.demand.quota import simulated
@@ -243,6 +245,23 @@ def test_one_class_b_counts_whatever_our_own_books_say() -> None:
     """Kueue found quota for it; without its node it would wait for ever."""
     workloads = [_lacking_nodes("first", 1, gpus=16), _lacking_nodes("second", 2, gpus=16)]
     assert counted(ask(_in(*workloads, queue=make_cluster_queue(quota=8)))) == ["first"]
+
+
+def test_class_b_of_before_an_admission_is_an_old_verdict() -> None:
+    """Kueue judges one after the other: of quota that one just took, others still say it is free.
+
+    Its message has no time of its own, so that for a while our own books decide.
+    """
+    holds = make_workload(name="holds", gpus=8, admitted=True, reserved=True)
+    snapshot = _in(
+        replace(holds, reserved_at=NOW - 1),
+        _lacking_nodes("b", 1),
+        queue=make_cluster_queue(quota=8),
+    )
+    assert counted(ask(snapshot)) == []
+    assert counted(ask(snapshot, now=NOW + 28)) == []
+    assert counted(ask(snapshot, now=NOW + 29)) == ["b"]
+    assert counted(ask(snapshot, now=NOW + 28)) == []
 
 
 def test_simulated_once() -> None:
