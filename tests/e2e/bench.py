@@ -19,7 +19,7 @@ from tests.e2e.sizes import Sizes
 from tests.e2e.waiting import until
 from tests.e2e.world import World
 
-SOON = 30.0
+SOON = 60
 """Seconds for what takes one or two intervals, on a busy machine."""
 
 
@@ -134,6 +134,27 @@ class Bench:
         """Give the calls of a script since a monotonic time."""
         return self.world.stub.calls(self.namespace, name, method, since)
 
+    def read(self, name: str, *, since: float) -> None:
+        """Wait until the HPA has read a script's value in a call begun since a monotonic time."""
+
+        def look() -> bool:
+            calls = self.calls(name, Method.METRICS, since)
+            return any(call.deadline is not None and call.ended is not None for call in calls)
+
+        until(look, f"{name}: an HPA read", within=SOON)
+
+    def quiet(self, name: str, *, seconds: float) -> None:
+        """Wait until KEDA has asked nothing by itself for so long; HPA reads do not count.
+
+        What it does when a ScaledObject becomes Ready comes in its own time.
+        """
+
+        def look() -> bool:
+            calls = self.calls(name, since=time.monotonic() - seconds)
+            return all(call.deadline is not None or _stream(call) for call in calls)
+
+        until(look, f"{name}: {seconds:.0f} s without a call of KEDA's own", within=SOON)
+
     def asked(self, name: str, method: Method | None = None, *, since: float) -> Call:
         """Wait for the first call of a script since a monotonic time."""
         what = f"{name}: a call of {method or 'any method'}"
@@ -196,6 +217,10 @@ class Bench:
         except AssertionError as error:
             error.add_note(f"as it is: {(_status(shown()))}")
             raise
+
+
+def _stream(call: Call) -> bool:
+    return call.method in {Method.STREAM_IS_ACTIVE, Method.STREAM_METRIC_SPEC}
 
 
 def _status(found: object) -> object:

@@ -12,8 +12,8 @@ from tests.e2e.world import Scenario, World
 
 INTERVAL = 5
 """Seconds between the polls that are counted."""
-WINDOW = 30
-"""Seconds in which they are counted: six polls and fifteen HPA reads."""
+WINDOW = 20
+"""Seconds in which they are counted: four polls and ten HPA reads."""
 UNARY = (Method.METRIC_SPEC, Method.METRICS, Method.IS_ACTIVE)
 CLIENT = "user-agent"
 SILENCE = 6.0
@@ -86,7 +86,7 @@ def _counted(b: Bench, name: str, since: float) -> dict[Method, Count]:
 
 
 def _as_known(counts: dict[str, dict[Method, Count]]) -> None:
-    seldom, often = range(4, 9), range(8, 18)
+    seldom, often = range(3, 7), range(5, 13)
     for method in UNARY:
         zero, running = counts["zero"][method], counts["running"][method]
         assert zero.polls in seldom, f"zero, {method}: {zero}"

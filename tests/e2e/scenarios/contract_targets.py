@@ -49,8 +49,11 @@ def _target(b: Bench, name: str) -> object:
 def c28(world: World) -> str:
     """Without a stream a changed target never reaches the HPA; unsafeSsl alone is plaintext."""
     with bench(world, "c28") as b:
-        b.target("a", replicas=2, answers=wants(2), metadata={"unsafeSsl": "true"})
+        plain = {"unsafeSsl": "true"}
+        b.target("a", replicas=2, answers=wants(2), metadata=plain, pollingInterval=60)
         b.settled("a")
+        b.ready("a")
+        b.quiet("a", seconds=4)
         doubled = Answers(is_active=True, metrics=((2, 2.0),), spec=((2, 2.0),))
         told = b.tell("a", doubled)
         pause(10)
@@ -99,7 +102,7 @@ def c30(world: World) -> str:
             name: str(condition(b.hpa(name), "ScalingActive").get("message"))
             for name in ("bare", "value")
         }
-        assert "selector is required" in says["bare"], says
+        assert "missing a selector" in says["bare"], says
         assert "unable to calculate ready pods" in says["value"], says
         pause(5)
         b.tell_all(("bare", "value"), IDLE)
