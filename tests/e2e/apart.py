@@ -24,7 +24,7 @@ def policy_of(prometheus: str, installation: str, **safety: object) -> str:
         defaults={"idleAfter": f"{IDLE_AFTER:.0f}s"},
         safety={
             "minCoveragePercent": 50,
-            "massIdle": {"workloads": 3, "percent": 50, "for": "1h"},
+            "massIdle": {"workloads": 2, "percent": 50, "for": "1h"},
             **safety,
         },
     )

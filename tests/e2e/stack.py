@@ -26,7 +26,7 @@ from tests.golang import GoModule
 
 SERVICE_PORT = 6000
 """Where ScaledObjects find a scaler's Service."""
-INSTALLATIONS = ("kueue-gpu-scaler", "faulty", "racing", "lagging", "rolling")
+INSTALLATIONS = ("kueue-gpu-scaler", "faulty", "ailing", "racing", "lagging", "rolling")
 """Namespaces into which our service can be installed; each has a loopback address of its own."""
 
 

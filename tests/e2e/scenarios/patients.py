@@ -5,6 +5,7 @@ a way of its own to the API server: its faults are nobody else's.
 """
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,21 +21,24 @@ from tests.e2e.waiting import until
 from tests.e2e.ward import POOL_SIZE, job_of, objects, pool_of
 from tests.e2e.world import World
 
-__all__ = ["FAULTY", "POOLS", "RIGHT", "SETTLED", "WATCHED", "Patients", "patients"]
+__all__ = ["AILING", "FAULTY", "POOLS", "RIGHT", "SETTLED", "WATCHED", "Patients", "patients"]
 
 FAULTY = "faulty"
-POOLS = (pool(pool_of(FAULTY)), pool(pool_of("racing")))
+"""Its sources fail."""
+AILING = "ailing"
+"""It is ill itself, or refused."""
+POOLS = tuple(pool(pool_of(each)) for each in (FAULTY, AILING))
 
 _made: dict[tuple[Path, str], "Patients"] = {}
-_turn = threading.Lock()
-"""Held while somebody breaks things; patients are for one at a time."""
+_turns: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+"""By installation, held while somebody breaks it; patients are for one at a time."""
 
 
 @contextmanager
 def patients(world: World, installation: str = FAULTY) -> Iterator[Patients]:
     """Give an installation's patients, all well; they are made at the first call of a run."""
     key = (world.stack.folder, installation)
-    with _turn:
+    with _turns[installation]:
         if key not in _made:
             _made[key] = _admit(world, installation)
         made = _made[key]
