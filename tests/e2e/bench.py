@@ -19,6 +19,8 @@ from tests.e2e.sizes import Sizes
 from tests.e2e.waiting import until
 from tests.e2e.world import World
 
+FIRST_ASKS = 3
+REST = 3.0
 SOON = 60
 """Seconds for what takes one or two intervals, on a busy machine."""
 
@@ -143,17 +145,18 @@ class Bench:
 
         until(look, f"{name}: an HPA read", within=SOON)
 
-    def quiet(self, name: str, *, seconds: float) -> None:
-        """Wait until KEDA has asked nothing by itself for so long; HPA reads do not count.
+    def reconciled(self, name: str) -> None:
+        """Wait until KEDA is done with a new ScaledObject that it seldom polls.
 
-        What it does when a ScaledObject becomes Ready comes in its own time.
+        It asks for the spec to make the HPA, in its first poll, and once more when the ScaledObject
+        has become Ready; that comes in its own time.
         """
 
         def look() -> bool:
-            calls = self.calls(name, since=time.monotonic() - seconds)
-            return all(call.deadline is not None or _stream(call) for call in calls)
+            own = [each for each in self.calls(name, Method.METRIC_SPEC) if each.deadline is None]
+            return len(own) >= FIRST_ASKS and own[-1].at < time.monotonic() - REST
 
-        until(look, f"{name}: {seconds:.0f} s without a call of KEDA's own", within=SOON)
+        until(look, f"{name}: no further GetMetricSpec of KEDA's own", within=SOON)
 
     def asked(self, name: str, method: Method | None = None, *, since: float) -> Call:
         """Wait for the first call of a script since a monotonic time."""
@@ -217,10 +220,6 @@ class Bench:
         except AssertionError as error:
             error.add_note(f"as it is: {(_status(shown()))}")
             raise
-
-
-def _stream(call: Call) -> bool:
-    return call.method in {Method.STREAM_IS_ACTIVE, Method.STREAM_METRIC_SPEC}
 
 
 def _status(found: object) -> object:

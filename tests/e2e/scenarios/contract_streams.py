@@ -23,7 +23,7 @@ def c18(world: World) -> str:
         b.ready("a")
         b.streams("a")
         b.asked("a", Method.IS_ACTIVE, since=0.0)
-        b.quiet("a", seconds=3)
+        b.reconciled("a")
         told = b.tell("a", wants(5))
         pushed = b.push("a", active=True)
         one = b.sizes.until("a", 1, within=SOON, since=pushed)

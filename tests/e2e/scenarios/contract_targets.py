@@ -53,7 +53,7 @@ def c28(world: World) -> str:
         b.target("a", replicas=2, answers=wants(2), metadata=plain, pollingInterval=60)
         b.settled("a")
         b.ready("a")
-        b.quiet("a", seconds=4)
+        b.reconciled("a")
         doubled = Answers(is_active=True, metrics=((2, 2.0),), spec=((2, 2.0),))
         told = b.tell("a", doubled)
         pause(10)
