@@ -64,7 +64,8 @@ def policy(
             "maxSampleAge": f"{MAX_SAMPLE_AGE:.0f}s",
             "maxWatchAge": f"{MAX_WATCH_AGE:.0f}s",
             "idleAfterMin": "5s",
-            "massIdle": {"workloads": 1000, "percent": 100, "for": "1h"},
+            # Queries for busy samples reach back as far as the brake holds: an hour costs seconds.
+            "massIdle": {"workloads": 1000, "percent": 100, "for": "1m"},
             **(safety or {}),
         },
         "queries": {

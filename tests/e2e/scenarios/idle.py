@@ -6,11 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tests.e2e.api import Object
 from tests.e2e.scenarios.serving import COOLDOWN, IDLE_AFTER, POLL, SOON, Server, server
-from tests.e2e.waiting import pause, throughout, until
+from tests.e2e.waiting import pause, until
 from tests.e2e.world import Scenario, World
 
-BY_POLICY = 8.0
-"""Seconds; idleAfter of the namespace that the policy speaks of."""
+BY_POLICY = IDLE_AFTER
+"""Seconds; idleAfter of the namespace that the policy speaks of, half of its default."""
+PAST_HPA = 12
+"""Seconds of cooldown in which the HPA, if it were asked to, would go down first."""
 NAMESPACES: Mapping[str, Object] = {"i1": {"idleAfter": f"{BY_POLICY:.0f}s"}}
 """Namespaces of the policy with thresholds of their own."""
 KEPT = COOLDOWN + 2 * POLL
@@ -24,21 +26,22 @@ def i1(world: World) -> str:
     world.api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "i1"}})
     with server(world, "i1", replicas=3, gpus=2, namespace="i1") as s:
         world.gpus.running(s.namespace, 1)
-        s.scaled(metadata={"replicas": "3"}, forget=("idleAfter",), maximum=3)
+        s.scaled(metadata={"replicas": "3"}, forget=("idleAfter",), cooldown=PAST_HPA, maximum=3)
         ready = s.runs(3)
-        _kept_by_requests(s, ready, idle_after=BY_POLICY)
+        _kept_by_requests(s)
+        s.sizes.held(s.name, ready)
         last = s.burst(pod=1, gpu=1, percent=60)
         world.gpus.running(s.namespace, 0)
-        took = s.zero(last, after=BY_POLICY)
+        took = s.zero(last, after=BY_POLICY, cooldown=PAST_HPA)
         s.runs(0)
         s.says("AtZero")
         return (
             f"3->0 in one step {took:.1f} s after the last busy sample "
-            f"(idleAfter {BY_POLICY:.0f} s by ConfigMap + cooldown {COOLDOWN} s); {_wakes(s, 3)}"
+            f"(idleAfter {BY_POLICY:.0f} s by ConfigMap + cooldown {PAST_HPA} s); {_wakes(s, 3)}"
         )
 
 
-def _kept_by_requests(s: Server, ready: float, *, idle_after: float) -> None:
+def _kept_by_requests(s: Server) -> None:
     """Demand that requests in work keep what its GPUs would not."""
     found = s.says("Busy")
     idle = found["evidence"]["idle"]
@@ -46,8 +49,7 @@ def _kept_by_requests(s: Server, ready: float, *, idle_after: float) -> None:
     assert {each["peakPercent"] for each in idle["devices"]} == {0}, idle
     rules = {each["key"]: each["rule"] for each in found["effective"]}
     assert rules["idleAfter"] == f"namespaces.{s.namespace}", rules
-    pause(max(0.0, ready + idle_after + KEPT - time.monotonic()))
-    s.sizes.held(s.name, ready)
+    s.stays_active(BY_POLICY)
 
 
 def _wakes(s: Server, replicas: int) -> str:
@@ -133,7 +135,7 @@ def i4(world: World) -> str:
         s.says("DryRun")
         said = time.monotonic() - quiet
         until(lambda: _would(s) == [1.0, 1.0], "both replicas count it", within=SOON)
-        throughout(lambda: s.decision()["active"], "the dry run is active", seconds=KEPT)
+        s.stays_active(KEPT)
         s.sizes.held(s.name, ready)
         dry = time.monotonic()
         s.scaled(maximum=2, metadata={"dryRun": "false"})
@@ -179,7 +181,7 @@ def i7(world: World) -> str:
         s.says("Starting")
         # The gateway's counter is silent by then, and each time-out over once more.
         wait = 2 * (IDLE_AFTER + KEPT)
-        throughout(lambda: s.decision()["active"], "the wake", seconds=wait)
+        s.stays_active(wait)
         s.sizes.held(s.name, full + 0.001)
         assert not s.running()
         s.node()

@@ -12,7 +12,7 @@ from tests.e2e.policies import POOL_LABEL
 from tests.e2e.queues import deployment
 from tests.e2e.serving import VLLM
 from tests.e2e.sizes import Sizes
-from tests.e2e.waiting import until
+from tests.e2e.waiting import throughout, until
 from tests.e2e.world import World
 
 IDLE_AFTER = 6.0
@@ -21,7 +21,7 @@ COOLDOWN = 5
 POLL = 2
 SOON = 30.0
 """Seconds for what takes one or two intervals, on a busy machine."""
-LATE = 20.0
+LATE = 30.0
 """Seconds by which a zero may come later than its time-outs add up to, on a busy machine."""
 EARLY = 4.0
 """Seconds from KEDA's last active poll, where the cooldown begins, to the verdict; at most."""
@@ -52,6 +52,7 @@ class Server:
         *,
         metadata: Mapping[str, str] | None = None,
         forget: Iterable[str] = (),
+        cooldown: int = COOLDOWN,
         minimum: int | None = None,
         maximum: int | None = None,
     ) -> None:
@@ -61,6 +62,7 @@ class Server:
             file: the example.
             metadata: the trigger's values that differ.
             forget: keys of the trigger that are left to the policy.
+            cooldown: seconds from the last active poll to zero.
             minimum: minReplicaCount.
             maximum: maxReplicaCount.
         """
@@ -70,7 +72,7 @@ class Server:
             name=self.name,
             target=self.name,
             polling=POLL,
-            cooldown=COOLDOWN,
+            cooldown=cooldown,
             metadata={"idleAfter": f"{IDLE_AFTER:.0f}s", **(metadata or {})},
             minimum=minimum,
             maximum=maximum,
@@ -120,6 +122,20 @@ class Server:
                 f"{error}; {last.get('reason')}: {last.get('evidence')}"
             ) from error
 
+    def stays_active(self, seconds: float) -> None:
+        """Demand that no decision lets it go for a time; one that holds does not.
+
+        Raises:
+            AssertionError: one did; with its evidence.
+        """
+
+        def look() -> bool:
+            found = self.decision()
+            assert found["active"] is not False, f"{found['reason']}: {found['evidence']}"
+            return True
+
+        throughout(look, f"{self.name} is kept", seconds=seconds)
+
     def burst(self, pod: int, gpu: int, percent: float) -> float:
         """Let one GPU of one pod be busy in one sample; give the monotonic time of it."""
         name = self.running()[pod]["metadata"]["name"]
@@ -127,7 +143,7 @@ class Server:
         assert seen.wait(SOON), f"no scrape saw GPU {gpu} of {name}"
         return time.monotonic()
 
-    def zero(self, since: float, *, after: float) -> float:
+    def zero(self, since: float, *, after: float, cooldown: int = COOLDOWN) -> float:
         """Wait for zero in one step; give the seconds since a monotonic time.
 
         Raises:
@@ -137,8 +153,9 @@ class Server:
         Args:
             since: when what keeps it was seen last.
             after: seconds from then to the verdict.
+            cooldown: seconds from the last active poll to zero.
         """
-        due = after + COOLDOWN
+        due = after + cooldown
         left = due + LATE - (time.monotonic() - since)
         took = self.sizes.until(self.name, 0, within=left) - since
         steps = self.sizes.steps(self.name, since)
