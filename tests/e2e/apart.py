@@ -13,6 +13,10 @@ from tests.e2e.world import World
 
 PROFILE = "dcgm-4.9"
 VERSION = "4.9"
+SAMPLE_AGE = 10.0
+"""Seconds; a machine that lags must not hide what a fault does."""
+PATIENTS = "patients-"
+"""Begins the name of each of their namespaces."""
 
 
 def policy_of(prometheus: str, installation: str, **safety: object) -> str:
@@ -24,6 +28,7 @@ def policy_of(prometheus: str, installation: str, **safety: object) -> str:
         defaults={"idleAfter": f"{IDLE_AFTER:.0f}s"},
         safety={
             "minCoveragePercent": 50,
+            "maxSampleAge": f"{SAMPLE_AGE:.0f}s",
             "massIdle": {"workloads": 2, "percent": 50, "for": "1h"},
             **safety,
         },
@@ -31,8 +36,12 @@ def policy_of(prometheus: str, installation: str, **safety: object) -> str:
 
 
 def exporter_of(world: World, namespace: str) -> Gpus:
-    """Start the exporter of the patients' GPUs: all are at work but those of the dry run."""
-    gpus = Gpus(world.api, lambda name: name == namespace, fleet=world.gpus.fleet)
+    """Start the exporter of the patients' GPUs: all are at work but those of the dry run.
+
+    It speaks of other installations' patients too: every installation decides on every
+    ScaledObject, and one that has no samples of them would write Events of its own about them.
+    """
+    gpus = Gpus(world.api, lambda name: name.startswith(PATIENTS), fleet=world.gpus.fleet)
     gpus.version = VERSION
     gpus.start()
     gpus.gateway(namespace)

@@ -4,12 +4,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.e2e.apart import policy_of
+from tests.e2e.apart import SAMPLE_AGE, policy_of
 from tests.e2e.api import Object
 from tests.e2e.control_plane import HPA_STABILIZATION, HPA_SYNC
 from tests.e2e.gpus import Gpus
 from tests.e2e.passage import Passage
-from tests.e2e.policies import MAX_SAMPLE_AGE
 from tests.e2e.prometheus import Prometheus
 from tests.e2e.service import Installation
 from tests.e2e.sizes import Sizes
@@ -19,7 +18,7 @@ from tests.e2e.world import World
 
 SETTLED = 60.0
 """Seconds for a healthy installation to say what is right of every patient."""
-WATCHED = IDLE_AFTER + COOLDOWN + HPA_SYNC + HPA_STABILIZATION + MAX_SAMPLE_AGE
+WATCHED = IDLE_AFTER + COOLDOWN + HPA_SYNC + HPA_STABILIZATION + SAMPLE_AGE
 """Seconds after which a wrong answer has been acted on."""
 RIGHT: Mapping[str, str] = {
     "busy": "Busy",

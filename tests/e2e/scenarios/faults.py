@@ -12,6 +12,8 @@ LOOK = 2.0
 """Seconds from a decision's change to its being shown, on a busy machine."""
 FAILED = ("PrometheusFailed",)
 BLIND = ("NoSamples", "LowCoverage", "StaleSamples", "DeviceMismatch")
+SLOW = (*BLIND, *FAILED)
+"""What a machine makes of samples and answers that lags behind: HOLD as well."""
 
 
 def f1(world: World) -> str:
@@ -66,7 +68,7 @@ def f4(world: World) -> str:
 def _endured(p: Patients, names: Sequence[str], reasons: Sequence[str], since: float) -> str:
     """Demand that a fault makes HOLD for these, changes no size, and leaves the queue alone."""
     held = p.holds(names, reasons, since, within=IDLE_AFTER + 12)
-    p.stays(WATCHED, since, lambda: p.held(names, reasons))
+    p.stays(WATCHED, since, lambda: p.held(names, (*reasons, *SLOW)))
     assert p.told(POOL) == ("OK", "QuotaExhausted"), f"the queue needs no GPU's word: {p.answers()}"
     p.shown(names, reasons)
     why = "/".join(sorted({p.told(name)[1] for name in names}))

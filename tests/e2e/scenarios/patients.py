@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.e2e.apart import exporter_of, lead, policy_of
+from tests.e2e.apart import PATIENTS, exporter_of, lead, policy_of
 from tests.e2e.api import Object, is_true
 from tests.e2e.observed import RIGHT, SETTLED, WATCHED, Patients
 from tests.e2e.passage import Passage
@@ -48,7 +48,7 @@ def patients(world: World, installation: str = FAULTY) -> Iterator[Patients]:
 
 def _admit(world: World, installation: str) -> Patients:
     """Start sources and service, then create all patients and the job that waits."""
-    namespace = world.namespace(f"patients-{installation}")
+    namespace = world.namespace(f"{PATIENTS}{installation}")
     gpus = exporter_of(world, namespace)
     prometheus = world.stack.prometheus(installation, target=gpus.address, honor_labels=True)
     scaler = world.stack.installation(installation, policy_of(prometheus.url, installation))
