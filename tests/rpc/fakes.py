@@ -108,7 +108,7 @@ class Peer:
 
 
 @asynccontextmanager
-async def serving() -> AsyncIterator[Peer]:
+async def serving(*, connection_age: float | None = None) -> AsyncIterator[Peer]:
     """Run a server on a free port, with nothing decided yet."""
     clock = Clock()
     elapsed = Clock(now=0.0)
@@ -126,6 +126,7 @@ async def serving() -> AsyncIterator[Peer]:
         decide=decide,
         address=Address(host="127.0.0.1", port=0),
         telemetry=telemetry,
+        connection_age=connection_age,
     )
     port = await server.start()
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
