@@ -44,12 +44,13 @@ class Play:
 
     def side_by_side(self, chosen: Sequence[Scenario]) -> None:
         """Play scenarios in threads that end with the process, whatever they wait for."""
-        waiting: queue.SimpleQueue[Scenario] = queue.SimpleQueue()
-        for each in chosen:
-            waiting.put(each)
+        waiting: queue.SimpleQueue[Sequence[Scenario]] = queue.SimpleQueue()
+        rows = in_rows(chosen)
+        for row in rows:
+            waiting.put(row)
         threads = [
             threading.Thread(target=self._work, args=(waiting,), daemon=True)
-            for _ in range(min(SIDE_BY_SIDE, len(chosen)))
+            for _ in range(min(SIDE_BY_SIDE, len(rows)))
         ]
         for thread in threads:
             thread.start()
@@ -80,10 +81,11 @@ class Play:
                 )
             )
 
-    def _work(self, waiting: "queue.SimpleQueue[Scenario]") -> None:
+    def _work(self, waiting: "queue.SimpleQueue[Sequence[Scenario]]") -> None:
         with suppress(queue.Empty):
             while True:
-                self.one(waiting.get_nowait())
+                for scenario in waiting.get_nowait():
+                    self.one(scenario)
 
     def _keep(self, scenario: Scenario, trace: str) -> None:
         """Write down what failed and how the cluster looked at that moment."""
@@ -97,3 +99,11 @@ class Play:
         with suppress(Exception):
             decisions = self.world.scaler.decisions()
             (folder / "decisions.json").write_text(json.dumps(decisions, indent=1))
+
+
+def in_rows(chosen: Sequence[Scenario]) -> list[list[Scenario]]:
+    """Put those that share something into one row each, in their order; the longest row first."""
+    rows: dict[str, list[Scenario]] = {}
+    for each in chosen:
+        rows.setdefault(each.shares or f"{each.id} alone", []).append(each)
+    return sorted(rows.values(), key=len, reverse=True)

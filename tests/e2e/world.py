@@ -44,5 +44,7 @@ class Scenario:
     """Gives what was measured; raises AssertionError where it does not happen."""
     alone: bool = False
     """It disturbs others, so nothing else runs beside it."""
+    shares: str = ""
+    """What it uses together with others: these are played one after the other."""
     long: bool = False
     """It is left out of the ordinary run."""

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from tests.e2e.gpus import Fault
-from tests.e2e.scenarios.patients import WATCHED, Patients, patients
+from tests.e2e.scenarios.patients import FAULTY, WATCHED, Patients, patients
 from tests.e2e.ward import IDLE, IDLE_AFTER, POOL, RUNNING
 from tests.e2e.world import Scenario, World
 
@@ -88,8 +88,8 @@ def _ago(since: float) -> str:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    Scenario(id="F1", title="Prometheus is stopped", play=f1),
-    Scenario(id="F2", title="Prometheus is empty after its restart", play=f2),
-    Scenario(id="F3", title="the exporter loses the pods' labels", play=f3),
-    Scenario(id="F4", title="the exporter reports zeros for the whole fleet", play=f4),
+    Scenario(id="F1", title="Prometheus is stopped", play=f1, shares=FAULTY),
+    Scenario(id="F2", title="Prometheus is empty after its restart", play=f2, shares=FAULTY),
+    Scenario(id="F3", title="the exporter loses the pods' labels", play=f3, shares=FAULTY),
+    Scenario(id="F4", title="the exporter reads 0 for the whole fleet", play=f4, shares=FAULTY),
 )

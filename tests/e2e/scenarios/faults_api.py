@@ -117,5 +117,10 @@ def _runs(p: Patients, job: str) -> bool:
 
 SCENARIOS: tuple[Scenario, ...] = (
     Scenario(id="F5", title="the API server is stopped and restarted", play=f5, alone=True),
-    Scenario(id="F6", title="the API server refuses our reads, and grants them again", play=f6),
+    Scenario(
+        id="F6",
+        title="the API server refuses us, and grants again",
+        play=f6,
+        shares=AILING,
+    ),
 )

@@ -8,7 +8,7 @@ from tests.e2e.api import Object, is_true
 from tests.e2e.observed import RIGHT, SETTLED, WATCHED, Patients
 from tests.e2e.replica import Replica
 from tests.e2e.scenarios.faults import SLOW
-from tests.e2e.scenarios.patients import AILING, patients
+from tests.e2e.scenarios.patients import AILING, FAULTY, patients
 from tests.e2e.waiting import pause, until
 from tests.e2e.ward import COOLDOWN
 from tests.e2e.world import Scenario, World
@@ -177,6 +177,6 @@ def _all_ready(p: Patients) -> bool:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    Scenario(id="F7", title="our processes are killed and restarted", play=f7),
-    Scenario(id="F9", title="the ConfigMap is broken and mended while we run", play=f9),
+    Scenario(id="F7", title="our processes are killed", play=f7, shares=AILING),
+    Scenario(id="F9", title="the ConfigMap is broken and mended", play=f9, shares=FAULTY),
 )
