@@ -75,14 +75,15 @@ def hpa(wire: WireHpa) -> Hpa | None:
         return None
     status = wire.status
     active = by_type(status.conditions).get("ScalingActive")
+    inactive = active is not None and active.status == FALSE
+    disabled = inactive and active is not None and active.reason == "ScalingDisabled"
     tolerance = _tolerance(wire.spec.behavior)
     return Hpa(
         namespace=wire.metadata.namespace,
         name=wire.metadata.name,
         current_replicas=status.current_replicas,
-        scaling_disabled=active is not None
-        and active.status == FALSE
-        and active.reason == "ScalingDisabled",
+        scaling_disabled=disabled,
+        scaling_failed=inactive and not disabled,
         scaling_active_changed=moment(active.last_transition_time) if active is not None else None,
         last_scale=moment(status.last_scale_time),
         tolerance_up=None if tolerance is None else amount("cpu", tolerance) / 1000,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from scaler.core.model import Kind, ScaledObject
+from scaler.core.model import Hpa, Kind, ScaledObject
 from scaler.kube.decode import decode
 from tests.kube.decoding import one
 from tests.kube.documents import Document, scaled_object
@@ -51,3 +51,26 @@ def test_only_kedas_hpas_are_kept(meta: Document, kept: int) -> None:
     document = {"metadata": {"name": "h", "namespace": "ml", **meta}}
     decoded = decode(Kind.HPAS, json.dumps(document).encode())
     assert (len(decoded.records), decoded.skipped) == (kept, 0)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "want"),
+    [
+        ("True", "ValidMetricFound", (False, False)),
+        ("False", "ScalingDisabled", (True, False)),
+        ("False", "InvalidSelector", (False, True)),
+    ],
+)
+def test_a_failing_hpa_is_told_from_one_at_zero(
+    status: str, reason: str, want: tuple[bool, bool]
+) -> None:
+    """Both are ScalingActive=False."""
+    labels = {"scaledobject.keda.sh/name": "so"}
+    condition = {"type": "ScalingActive", "status": status, "reason": reason}
+    document = {
+        "metadata": {"name": "h", "namespace": "ml", "labels": labels},
+        "status": {"conditions": [condition]},
+    }
+    record = one(Kind.HPAS, document)
+    assert isinstance(record, Hpa)
+    assert (record.scaling_disabled, record.scaling_failed) == want

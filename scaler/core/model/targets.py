@@ -113,6 +113,8 @@ class Hpa:
     """Absent at zero (Kubernetes 1.37, measured)."""
     scaling_disabled: bool = False
     """ScalingActive=False with reason ScalingDisabled: the target is at zero."""
+    scaling_failed: bool = False
+    """ScalingActive=False for another reason: it may be so since the target was at zero."""
     scaling_active_changed: Instant | None = None
     last_scale: Instant | None = None
     tolerance_up: float | None = None

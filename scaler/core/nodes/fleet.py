@@ -148,12 +148,15 @@ def resized_at(*, snapshot: Snapshot, scaled_object: ScaledObject | None) -> Ins
     """Give the last change of the target's size by its HorizontalPodAutoscaler, None = not known.
 
     The later of lastScaleTime and the ScalingActive condition's lastTransitionTime, as KEDA's own
-    step from zero sets no lastScaleTime.
+    step from zero sets no lastScaleTime. Where that condition went from ScalingDisabled to a
+    failure it kept its time, and tells nothing of that step.
     """
     if scaled_object is None or scaled_object.hpa_name is None:
         return None
     hpa = snapshot.hpas.get((scaled_object.namespace, scaled_object.hpa_name))
-    times = (hpa.last_scale, hpa.scaling_active_changed) if hpa is not None else ()
+    if hpa is None or hpa.scaling_failed:
+        return None
+    times = (hpa.last_scale, hpa.scaling_active_changed)
     return max((one for one in times if one is not None), default=None)
 
 

@@ -256,6 +256,14 @@ def test_the_later_of_both_times_counts() -> None:
         assert resized_at(snapshot=snapshot, scaled_object=scaled_object) == want
 
 
+def test_a_failing_hpa_tells_no_resize() -> None:
+    """Its condition may have turned False at zero, long before KEDA's step to one."""
+    scaled_object = make_scaled_object(hpa_name="keda-hpa-so")
+    hpa = replace(make_hpa(last_scale=NOW - 5000), scaling_failed=True)
+    snapshot = make_snapshot(hpas=[hpa], scaled_objects=[scaled_object])
+    assert resized_at(snapshot=snapshot, scaled_object=scaled_object) is None
+
+
 @pytest.mark.parametrize("name", [None, "gone"])
 def test_without_an_hpa_no_resize_is_known(name: str | None) -> None:
     """Where there is no HPA, the last resize is not known."""

@@ -251,3 +251,10 @@ def test_a_need_that_a_flavor_leads_elsewhere_is_told_of() -> None:
     decision = _ask(snapshot, "west")
     assert decision.value == 0
     assert "For 1 Workload other nodes are needed, by flavor or node selector." in decision.detail
+
+
+def test_a_machine_on_its_way_counts_while_the_hpa_fails() -> None:
+    """KEDA took the pool from zero; the HPA failed ever since, its condition is hours old."""
+    failing = replace(make_sized(1, name="east"), scaling_failed=True)
+    snapshot = _snapshot(_jobs(2), hpas=[failing, make_sized(0, name="west")])
+    assert _ask(snapshot, "east").value == 2
