@@ -16,6 +16,8 @@ class Passage:
     """
 
     def __init__(self, port: int) -> None:
+        self.late = 0.0
+        """Seconds that what the server sends comes later from now on, in order."""
         self._port = port
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="passage", daemon=True)
@@ -47,7 +49,7 @@ class Passage:
         self._open.add(client)
         ways = [
             asyncio.ensure_future(_copy(reader, server)),
-            asyncio.ensure_future(_copy(answers, client)),
+            asyncio.ensure_future(self._copy_late(answers, client)),
         ]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -57,6 +59,29 @@ class Passage:
                 way.cancel()
             server.close()
             client.close()
+
+    async def _copy_late(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        """Copy each chunk when it is due, without slowing down the server."""
+        chunks: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()
+
+        async def read() -> None:
+            with suppress(ConnectionError):
+                while chunk := await source.read(CHUNK):
+                    chunks.put_nowait((self._loop.time() + self.late, chunk))
+            chunks.put_nowait((self._loop.time() + self.late, b""))
+
+        reading = asyncio.ensure_future(read())
+        try:
+            with suppress(ConnectionError):
+                while True:
+                    due, chunk = await chunks.get()
+                    await asyncio.sleep(due - self._loop.time())
+                    if not chunk:
+                        return
+                    sink.write(chunk)
+                    await sink.drain()
+        finally:
+            reading.cancel()
 
 
 async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:

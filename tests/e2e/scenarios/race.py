@@ -1,0 +1,85 @@
+"""KEDA's race: where an error can count as inactive, what we answer instead must not.
+
+A failing HPA read closes the cache of scalers under a poll; past the cooldown that poll alone takes
+the target to zero. It is a matter of chance, so many targets are polled often and for long.
+"""
+
+import time
+
+from tests.e2e.bench import Bench, bench
+from tests.e2e.busy import REPLICAS, OperatorLog, busy
+from tests.e2e.replica import Replica
+from tests.e2e.script import Answers, Fault, wants
+from tests.e2e.waiting import pause
+from tests.e2e.world import Scenario, World
+
+TARGETS = 20
+RACE = 110.0
+"""Seconds of unknown, twenty cooldowns."""
+ROUNDS = 4
+"""Of the control, until one goes to zero."""
+POOLS = ()
+
+
+def f0(world: World) -> str:
+    """Unknown for long, and each replica killed meanwhile: no target goes to zero."""
+    with busy(world, "f0", installation="racing", targets=TARGETS) as lot:
+        lot.fine()
+        log = OperatorLog(world, lot.namespace)
+        lot.prometheus.stop()
+        lot.all_say("HOLD")
+        since = time.monotonic()
+        pause(RACE / 4)
+        quiet = len(log.failed_calls())
+        for replica in lot.service.replicas:
+            _kill(replica)
+            pause(RACE / 4)
+        pause(RACE - (time.monotonic() - since))
+        lot.held(since)
+        polls, errors = log.polls(), len(log.failed_calls())
+        return (
+            f"{time.monotonic() - since:.0f} s of unknown: 0 of {TARGETS} went to zero; KEDA "
+            f"had {quiet} calls fail in {polls} polls, {errors - quiet} more as replicas were "
+            "killed in turn"
+        )
+
+
+def _kill(replica: Replica) -> None:
+    replica.kill()
+    pause(3)
+    replica.restart()
+
+
+def f0c(world: World) -> str:
+    """Errors for as long: some go to zero with KEDA 2.21, so the harness can see it."""
+    with bench(world, "f0c") as b:
+        names = [
+            b.target(f"t-{number}", replicas=REPLICAS, answers=wants(REPLICAS), push=number % 2 > 0)
+            for number in range(TARGETS)
+        ]
+        b.settled(*names)
+        pause(3)
+        b.tell_all(names, Answers(is_active=True, metrics=Fault.ERROR))
+        since = time.monotonic()
+        for number in range(ROUNDS):
+            pause(RACE)
+            if gone := _gone(b, names, since):
+                first = min(at for at in gone.values()) - since
+                seconds = RACE * (number + 1)
+                return (
+                    f"{seconds:.0f} s of errors: {len(gone)} of {TARGETS} went to zero, "
+                    f"the first after {first:.0f} s"
+                )
+        raise AssertionError(f"none went to zero in {RACE * ROUNDS:.0f} s of errors")
+
+
+def _gone(b: Bench, names: list[str], since: float) -> dict[str, float]:
+    """Give the targets that were taken to zero, and when."""
+    seen = (each for name in names for each in b.sizes.seen(name, since))
+    return {each.name: each.at for each in seen if each.replicas == 0}
+
+
+SCENARIOS: tuple[Scenario, ...] = (
+    Scenario(id="F0", title="the race: unknown takes nothing to zero", play=f0),
+    Scenario(id="F0c", title="the race's control: errors do", play=f0c),
+)

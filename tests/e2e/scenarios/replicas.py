@@ -1,0 +1,184 @@
+"""Two replicas of our service: one lags, KEDA starts anew, they are replaced."""
+
+import itertools
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from tests.e2e.bench_objects import COOLDOWN
+from tests.e2e.busy import Busy, OperatorLog, busy
+from tests.e2e.front import LOOPBACK
+from tests.e2e.passage import Passage
+from tests.e2e.policies import pool
+from tests.e2e.scenarios.rooms import Room, room
+from tests.e2e.service import Installation
+from tests.e2e.stack import service_address
+from tests.e2e.waiting import pause, until
+from tests.e2e.world import Scenario, World
+
+POOL = "f8"
+POOLS = (pool(POOL, provisioningTimeout="10m"),)
+LAG = 8.0
+"""Seconds that a replica's watches are behind, several polls of KEDA."""
+DRAIN = 5.0
+"""Seconds; KEDA's connections then grow no older than that, and go to each replica in turn."""
+TARGETS = 10
+SOON = 60.0
+
+
+def f8(world: World) -> str:
+    """A replica that lags lets no size dip, and answers right when it has caught up."""
+    way = Passage(urlsplit(world.api.url).port or 0)
+    there = {"pool": POOL, "scalerAddress": service_address("lagging")}
+    with (
+        busy(
+            world, "f8", installation="lagging", targets=4, pools=POOLS, alter=_second_by(way)
+        ) as lot,
+        room(
+            replace(world, scaler=lot.service), POOL, queues={"jobs": 64}, metadata=there
+        ) as pool_room,
+    ):
+        lot.fine()
+        pool_room.job("first", pods=2)
+        pool_room.grows_to(2)
+        pool_room.runs(2)
+        way.late = LAG
+        asked, since = lot.answered(), time.monotonic()
+        _replace_pods(lot)
+        grown = [_grow(pool_room, size) for size in (3, 4)]
+        pause(LAG)
+        _demand_no_dip(lot, pool_room, since)
+        answers = [now - then for now, then in zip(lot.answered(), asked, strict=True)]
+        assert all(answers), f"KEDA asked one replica alone: {answers}"
+        way.late = 0.0
+        caught = _agree(lot, pool_room, 4)
+        _demand_no_dip(lot, pool_room, since)
+        return (
+            f"one of two {LAG:.0f} s behind ({answers[1]:.0f} of {sum(answers):.0f} answers): "
+            f"a pool grew by one {max(grown):.1f} s after a job, never back; 4 Deployments with "
+            f"new pods held; both were right {caught:.1f} s after the lag"
+        )
+
+
+def _second_by(way: Passage) -> Callable[[Installation], None]:
+    """Let the second replica find the API server behind a passage, and connections grow old."""
+
+    def alter(service: Installation) -> None:
+        direct, turns = service.kubeconfig_for, itertools.count()
+
+        def led(user: str) -> Path:
+            path = direct(user)
+            if next(turns) != 1:
+                return path
+            config = json.loads(path.read_text())
+            config["clusters"][0]["cluster"]["server"] = f"https://{LOOPBACK}:{way.port}"
+            other = path.with_name(f"late-{path.name}")
+            other.write_text(json.dumps(config))
+            return other
+
+        service.kubeconfig_for = led
+        service.drain = DRAIN
+
+    return alter
+
+
+def _replace_pods(lot: Busy) -> None:
+    for pod in lot.world.api.list("Pod", lot.namespace):
+        lot.world.api.delete("Pod", pod["metadata"]["name"], lot.namespace, grace=0)
+
+
+def _grow(made: Room, size: int) -> float:
+    began = time.monotonic()
+    made.job(f"for-{size}")
+    return made.grows_to(size) - began
+
+
+def _demand_no_dip(lot: Busy, made: Room, since: float) -> None:
+    lot.held(since)
+    steps = made.sizes.steps(made.name)
+    assert steps == sorted(steps), f"the pool dipped: {steps}"
+
+
+def _agree(lot: Busy, made: Room, nodes: int) -> float:
+    """Wait until all replicas say so many nodes, and Busy; give the seconds."""
+    began = time.monotonic()
+
+    def look() -> bool:
+        replicas = range(len(lot.service.replicas))
+        found = [lot.service.decision(made.name, made.name, each) or {} for each in replicas]
+        return all(each.get("value") == nodes for each in found)
+
+    until(look, f"all replicas say {nodes}", within=SOON)
+    lot.all_say("Busy")
+    return time.monotonic() - began
+
+
+def f10(world: World) -> str:
+    """KEDA starts anew, and then our replicas are replaced while Prometheus is down."""
+    with busy(world, "f10", installation="rolling", targets=TARGETS, alter=_aging) as lot:
+        lot.fine()
+        return f"{_restart_operator(lot)}; {_roll(lot)}"
+
+
+def _aging(service: Installation) -> None:
+    service.drain = DRAIN
+
+
+def _restart_operator(lot: Busy) -> str:
+    stack = lot.world.stack
+    _all_streams(lot)
+    since = time.monotonic()
+    stack.programs.stop(stack.keda)
+    pause(5)
+    asked, began = sum(lot.answered()), time.monotonic()
+    stack.programs.again(stack.keda)
+    until(lambda: sum(lot.answered()) > asked, "KEDA asks again", within=SOON)
+    first = time.monotonic() - began
+    _all_streams(lot)
+    streams = time.monotonic() - began
+    until(lambda: not lot.unready(), "all ScaledObjects are Ready", within=SOON)
+    pause(COOLDOWN)
+    lot.held(since)
+    return (
+        f"KEDA's operator restarted: asks after {first:.1f} s, push streams back after "
+        f"{streams:.1f} s, no size changed"
+    )
+
+
+def _all_streams(lot: Busy) -> None:
+    """Wait until each push trigger has both its streams, on whichever replica."""
+
+    def look() -> bool:
+        streams = [each.sample("open_streams") or 0.0 for each in lot.service.replicas]
+        return sum(streams) >= 2 * (len(lot.names) // 2)
+
+    until(look, "the push streams are back", within=SOON)
+
+
+def _roll(lot: Busy) -> str:
+    lot.prometheus.stop()
+    lot.all_say("HOLD")
+    log, since = OperatorLog(lot.world, lot.namespace), time.monotonic()
+    lot.service.roll()
+    took = time.monotonic() - since
+    _all_streams(lot)
+    streams = time.monotonic() - since - took
+    pause(COOLDOWN)
+    lot.held(since)
+    polls, failed = log.polls(), log.failed_calls()
+    assert polls, "KEDA asked nothing"
+    assert not failed, f"KEDA saw {len(failed)} errors in {polls} polls: {failed[0]}"
+    assert not lot.unready(), f"not Ready: {lot.unready()}"
+    return (
+        f"replicas replaced in {took:.0f} s while Prometheus was down: {polls} polls, no error, "
+        f"streams back {streams:.1f} s later"
+    )
+
+
+SCENARIOS: tuple[Scenario, ...] = (
+    Scenario(id="F8", title="a replica that lags lets no size dip", play=f8),
+    Scenario(id="F10", title="KEDA restarts, our replicas are replaced", play=f10, alone=True),
+)
