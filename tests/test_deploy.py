@@ -123,6 +123,17 @@ def test_arguments() -> None:
     assert 0 < args.drain < pod()["terminationGracePeriodSeconds"] / 2
 
 
+def test_a_hung_pod_is_killed_soon() -> None:
+    """KEDA waits for it, other scalers' targets with it; the drain is for pods that answer."""
+    probe = container()["livenessProbe"]
+    assert (
+        probe["terminationGracePeriodSeconds"] < cli.parser().parse_args(container()["args"]).drain
+    )
+    assert (
+        probe["periodSeconds"] * probe["failureThreshold"] < pod()["terminationGracePeriodSeconds"]
+    )
+
+
 def test_image_tag() -> None:
     """The image tag is the version of the package."""
     (image,) = shipped("kustomization")["images"]
