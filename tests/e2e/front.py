@@ -13,6 +13,8 @@ LOOPBACK = "127.0.0.1"
 PROBE_INTERVAL = 0.5
 """Seconds between two questions for readiness; a kubelet's are 5 s apart."""
 PROBE_TIMEOUT = 2.0
+MISSES = 3
+"""Questions without any answer in a row that make a replica unready; a no is believed at once."""
 CHUNK = 65536
 READY = b" 200 "
 QUESTION = b"GET /readyz HTTP/1.1\r\nHost: replica\r\nConnection: close\r\n\r\n"
@@ -123,10 +125,13 @@ class Front:
         self._probes[backend] = self._loop.create_task(self._ask_on(backend))
 
     async def _ask_on(self, backend: Backend) -> None:
+        misses = 0
         while True:
             ready = await _is_ready(backend)
-            (self._ready.add if ready else self._ready.discard)(backend)
-            await self._settle()
+            misses = misses + 1 if ready is None else 0
+            if ready is not None or misses >= MISSES:
+                (self._ready.add if ready else self._ready.discard)(backend)
+                await self._settle()
             await asyncio.sleep(PROBE_INTERVAL)
 
     async def _forget(self, backend: Backend) -> None:
@@ -185,7 +190,8 @@ class Front:
             await asyncio.wait(others, timeout=PROBE_TIMEOUT)
 
 
-async def _is_ready(backend: Backend) -> bool:
+async def _is_ready(backend: Backend) -> bool | None:
+    """Ask a replica; None where it took too long to answer."""
     try:
         async with asyncio.timeout(PROBE_TIMEOUT):
             reader, writer = await asyncio.open_connection(LOOPBACK, backend.status)
@@ -194,7 +200,9 @@ async def _is_ready(backend: Backend) -> bool:
                 return READY in await reader.readline()
             finally:
                 writer.close()
-    except (OSError, TimeoutError):
+    except TimeoutError:
+        return None
+    except OSError:
         return False
 
 
