@@ -12,6 +12,8 @@ from tests.e2e.world import Scenario, World
 IDLE = wants(0, active=False)
 LONGEST = 70.0
 """Seconds: gRPC's doubling ends at 60."""
+SOME = 4
+"""Errors, after the first of which a lone stream was cut already."""
 SLACK = 2.5
 """Seconds that a stream may come later than KEDA means it to."""
 
@@ -191,8 +193,14 @@ def c23(world: World) -> str:
         error = Answers(is_active=True, metrics=Fault.ERROR)
         told = b.tell_all(("alone", "erring"), error)
         cut = _ended(before["alone"]) - told
+        # Each try while the connection is dropped fails, and doubles the time to the next.
+        b.tell("alone", wants(1))
         later = _next(b, "alone", before["alone"]).at - told - cut
-        pause(4)
+        until(
+            lambda: len(b.calls("erring", Method.METRICS, told)) >= SOME,
+            f"{SOME} errors",
+            within=SOON,
+        )
         assert before["alone"].outcome is Outcome.CANCELLED
         for name in ("erring", "healthy"):
             assert b.pending(name, Method.STREAM_IS_ACTIVE)[-1] is before[name], name
