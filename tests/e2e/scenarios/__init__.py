@@ -1,8 +1,16 @@
 """What must happen in the real cluster, one function a scenario."""
 
-from tests.e2e.scenarios import contract, smoke
+from tests.e2e.scenarios import contract, growth, growth_nodes, idle, idle_kueue
 from tests.e2e.world import Scenario
 
-POOLS = smoke.POOLS
+POOLS = (*growth.POOLS, *growth_nodes.POOLS)
 """Pools of the policy; a node belongs to one by its label."""
-SCENARIOS: tuple[Scenario, ...] = (*smoke.SCENARIOS, *contract.SCENARIOS)
+NAMESPACES = idle.NAMESPACES
+"""Namespaces of the policy with thresholds of their own."""
+SCENARIOS: tuple[Scenario, ...] = (
+    *growth.SCENARIOS,
+    *growth_nodes.SCENARIOS,
+    *idle.SCENARIOS,
+    *idle_kueue.SCENARIOS,
+    *contract.SCENARIOS,
+)

@@ -1,0 +1,213 @@
+"""Nodes that come late, break, drain or belong to others, and jobs that end."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.e2e.api import Object, is_true
+from tests.e2e.policies import POOL_LABEL, pool
+from tests.e2e.queues import job
+from tests.e2e.scenarios.rooms import GROWN, SOON, Room, machine_set, patient, room
+from tests.e2e.waiting import pause, until
+from tests.e2e.world import Scenario, World
+
+POOLS = (
+    *(patient(name) for name in ("g5", "g5-bare", "g6", "g7")),
+    pool("g8", provisioningTimeout="40s"),  # a younger Node that is not Ready is on its way
+)
+LATE = 6.0
+"""Seconds: longer than a poll of KEDA and a sync of the HPA, shorter than provisioningTimeout."""
+ANNOTATION = "autoscaling.keda.sh/paused-scale-in"
+
+
+def g4(world: World) -> str:
+    """Admitted pods that no node takes grow a MachineDeployment, beside a full pool of others."""
+    metadata = {"resourceFlavor": "{name}", "gpusPerNode": "8", "scaleUpDelay": "2s"}
+    with room(
+        world,
+        "g4",
+        queues={"jobs": 200},
+        aware=False,
+        kind="MachineDeployment",
+        node_delay=2,
+        metadata=metadata,
+    ) as made:
+        others = machine_set("others", made.name, pool="g4-others", replicas=2)
+        world.api.create(others)
+        label = f"{POOL_LABEL}=g4-others"
+        until(lambda: len(world.api.list("Node", labels=label)) == 2, "the others", within=SOON)
+        began = time.monotonic()
+        made.job("whole", pods=2, gpus=8)
+        made.job("half", pods=3, gpus=4)
+        until(lambda: len(_unschedulable(made)) == 5, "5 pods wait for a node", within=SOON)
+        grown = made.grows_to(4)
+        made.runs(5, within=GROWN)
+        made.stays(4)
+        return f"5 admitted pods wait: 4 nodes after {grown - began:.1f} s, all run"
+
+
+def _unschedulable(made: Room) -> list[Object]:
+    found = made.world.api.list("Pod", made.name)
+    return [
+        each
+        for each in found
+        if not each["spec"].get("nodeName") and not is_true(each, "PodScheduled")
+    ]
+
+
+def g5(world: World) -> str:
+    """Jobs end one by one and are deleted: no node goes, with KEDA's guards as without them."""
+    with ThreadPoolExecutor() as both:
+        shipped = both.submit(_ends, world, "g5", guarded=True)
+        bare = both.submit(_ends, world, "g5-bare", guarded=False)
+        return f"as shipped {shipped.result()}; without KEDA's and the HPA's guards {bare.result()}"
+
+
+def _ends(world: World, name: str, *, guarded: bool) -> str:
+    alter = _as_shipped if guarded else _unguarded
+    with room(world, name, queues={"jobs": 200}, replicas=5, alter=alter) as made:
+        for number in range(5):
+            made.job(f"job-{number}")
+        made.runs(5, within=GROWN)
+        full = time.monotonic()
+        for number, pod in enumerate(made.runs(5)):
+            made.end(pod)
+            made.runs(4 - number)
+            pause(2)
+            if number % 2:
+                world.api.delete("Job", pod["metadata"]["labels"]["job-name"], made.name)
+        made.stays(5)
+        made.sizes.never_below(made.name, 5, since=full)
+        gone = [each for each in world.machines.removed if each.namespace == made.name]
+        assert not gone, f"went: {gone}"
+        assert len(made.nodes()) == 5
+        again = time.monotonic()
+        made.job("again", pods=5)
+        made.runs(5)
+        return f"5 of 5 ended, 0 nodes went, {time.monotonic() - again:.1f} s to the next 5"
+
+
+def _as_shipped(_: Object) -> None:
+    pass
+
+
+def _unguarded(scaled_object: Object) -> None:
+    """Let KEDA and the HPA take nodes at once, if only we say less."""
+    del scaled_object["metadata"]["annotations"][ANNOTATION]
+    behavior = scaled_object["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
+    behavior["scaleDown"] = {"stabilizationWindowSeconds": 0, "tolerance": "0"}
+
+
+def g6(world: World) -> str:
+    """One node more than 20 comes, though it is within the HPA's default tolerance."""
+    with room(world, "g6", queues={"jobs": 200}, replicas=20) as made:
+        made.job("many", pods=20)
+        made.runs(20, within=GROWN)
+        assert made.size == 20
+        began = time.monotonic()
+        made.job("one")
+        grown = made.grows_to(21)
+        made.runs(21)
+        made.stays(21)
+        return f"20 -> 21 after {grown - began:.1f} s"
+
+
+def g7(world: World) -> str:
+    """Machines without a Node and Nodes without GPUs are waited for, not bought again."""
+    with room(world, "g7", queues={"jobs": 200}, node_delay=LATE, gpu_delay=LATE) as made:
+        began = time.monotonic()
+        made.job("first", pods=3)
+        made.grows_to(3)
+        until(made.nodes, "a Node", within=SOON)
+        made.job("second")
+        made.grows_to(4)
+        made.runs(4, within=GROWN)
+        ran = time.monotonic()
+        made.stays(4)
+        steps = made.sizes.steps(made.name)
+        return (
+            f"Nodes {LATE:.0f} s after Machines, GPUs {LATE:.0f} s after Nodes: {steps}, all run"
+            f" after {ran - began:.1f} s"
+        )
+
+
+def g8(world: World) -> str:
+    """Nodes of another set don't run the size away; broken and drained ones are made up for."""
+    with room(world, "g8", queues={"jobs": 200}, aware=False, node_delay=LATE, replicas=3) as made:
+        world.api.create(machine_set("foreign", made.name, pool="g8", replicas=2))
+        until(lambda: len(made.nodes()) == 5, "the foreign nodes", within=SOON)
+        for number in range(5):
+            _flexible(made, f"job-{number}")
+        made.runs(5)
+        made.stays(3)
+        _flexible(made, "one-more")
+        made.runs(6)
+        made.stays(4)
+        broke = time.monotonic()
+        own = _node_of(made, made.name)
+        label = {"metadata": {"labels": {"node-not-ready.stage.kwok.x-k8s.io": "true"}}}
+        world.api.patch("Node", own, change=label)
+        mended = made.grows_to(5) - broke
+        until(lambda: _elsewhere(made, own) == 6, "6 pods run on other nodes", within=GROWN)
+        made.stays(5)
+        drained = time.monotonic()
+        foreign = _node_of(made, "foreign")
+        _drain(made, foreign)
+        replaced = made.grows_to(6) - drained
+        until(lambda: _elsewhere(made, own, foreign) == 6, "6 pods run elsewhere", within=GROWN)
+        made.stays(6)
+        return (
+            f"2 foreign nodes: 3 stay 3, then 4; a NotReady one made up for after {mended:.1f} s,"
+            f" a drained one after {replaced:.1f} s; 6 in all"
+        )
+
+
+def _flexible(made: Room, name: str) -> None:
+    """Queue a Job whose pod leaves a node that is not ready at once and is made again."""
+    key = "node.kubernetes.io/not-ready"
+    toleration = {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 1}
+    wanted = job(
+        name,
+        namespace=made.name,
+        queue="jobs",
+        pods=1,
+        gpus=8,
+        more={"tolerations": [toleration]},
+    )
+    wanted["spec"]["backoffLimit"] = 6
+    made.world.api.create(wanted)
+
+
+def _node_of(made: Room, owner: str) -> str:
+    """Give the oldest Node of a set; a pod runs on each."""
+    nodes = sorted(made.nodes(), key=lambda each: str(each["metadata"]["creationTimestamp"]))
+    names = [str(each["metadata"]["name"]) for each in nodes]
+    return next(name for name in names if name.startswith(f"{owner}-"))
+
+
+def _elsewhere(made: Room, *nodes: str) -> int:
+    return sum(each["spec"]["nodeName"] not in nodes for each in made.running())
+
+
+def _drain(made: Room, node: str) -> None:
+    """Cordon a Node and evict its pods, as kubectl drain does."""
+    api = made.world.api
+    api.patch("Node", node, change={"spec": {"unschedulable": True}})
+    for pod in made.running():
+        if pod["spec"]["nodeName"] == node:
+            name = pod["metadata"]["name"]
+            body = {
+                "apiVersion": "policy/v1",
+                "kind": "Eviction",
+                "metadata": {"name": name, "namespace": made.name},
+            }
+            path = f"/api/v1/namespaces/{made.name}/pods/{name}/eviction"
+            api.call("POST", path, body=body)
+
+
+SCENARIOS = (
+    Scenario(id="G4", title="admitted pods that no node takes grow a MachineDeployment", play=g4),
+    Scenario(id="G5", title="jobs end one by one: no node goes", play=g5),
+    Scenario(id="G6", title="20 -> 21 nodes, within the HPA's tolerance", play=g6),
+    Scenario(id="G7", title="late Nodes and late GPUs are not bought twice", play=g7),
+    Scenario(id="G8", title="foreign, broken and draining nodes: no runaway", play=g8),
+)
