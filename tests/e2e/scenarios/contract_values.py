@@ -107,7 +107,9 @@ def c04(world: World) -> str:
         b.settled("strict", "usual")
         since = b.tell("strict", wants(5.0004))
         b.tell("usual", wants(5.0006))
-        pause(6)
+        for name in ("strict", "usual"):
+            b.read(name, since=since)
+        pause(2)
         b.sizes.held("strict", since)
         told = b.tell("strict", wants(5.0006))
         six = b.sizes.until("strict", 6, within=SOON)
@@ -120,7 +122,7 @@ def c05(world: World) -> str:
     with bench(world, "c05") as b:
         value = {"metricType": "Value"}
         b.target("a", replicas=1, answers=wants(5), trigger=value, maxReplicaCount=16)
-        ran = b.sizes.until("a", 16, within=60) - b.sizes.seen("a")[0].at
+        ran = b.sizes.until("a", 16, within=2 * SOON) - b.sizes.seen("a")[0].at
         return f"wants 5, got {b.sizes.steps('a')} within {ran:.0f} s (maximum 16)"
 
 
@@ -146,7 +148,7 @@ def c07(world: World) -> str:
     with bench(world, "c07") as b:
         at_once = hpa_behavior(scaleDown={"stabilizationWindowSeconds": 0})
         for name in ("zero", "same"):
-            b.target(name, replicas=4, answers=wants(4), cooldownPeriod=12, advanced=at_once)
+            b.target(name, replicas=4, answers=wants(4), cooldownPeriod=20, advanced=at_once)
         b.settled("zero", "same")
         # A poll must have been active for the cooldown to begin with it.
         pause(3)
@@ -155,12 +157,12 @@ def c07(world: World) -> str:
         ends = {name: b.sizes.until(name, 0, within=60) - told for name in ("zero", "same")}
         assert b.sizes.steps("zero", told) == [1, 0]
         assert b.sizes.steps("same", told) == [0]
-        # The last active poll is at most one interval before.
-        assert all(9 <= seconds <= 30 for seconds in ends.values()), ends
+        # The last active poll may be some seconds before.
+        assert all(15 <= seconds <= 45 for seconds in ends.values()), ends
         one = b.sizes.seen("zero", told)[0].at - told
         return (
             f"(false, 0): 4->1 after {one:.1f} s, 0 after {ends['zero']:.1f} s; (false, 4): "
-            f"4->0 after {ends['same']:.1f} s (cooldown 12 s from the last active poll)"
+            f"4->0 after {ends['same']:.1f} s (cooldown 20 s from the last active poll)"
         )
 
 
