@@ -20,7 +20,6 @@ TARGETS = 12
 """More than the HPA has workers."""
 STEP = 100.0
 """Seconds for a step of the HPA; while its workers wait for us it takes up to 60."""
-POOLS = ()
 
 
 def f11(world: World) -> str:

@@ -18,7 +18,6 @@ RACE = 110.0
 """Seconds of unknown, twenty cooldowns."""
 ROUNDS = 4
 """Of the control, until one goes to zero."""
-POOLS = ()
 
 
 def f0(world: World) -> str:
