@@ -14,8 +14,14 @@ class NeverCameError(AssertionError):
     """Something did not come to be in time."""
 
 
-def until(look: Callable[[], T | None], what: str, *, within: float) -> T:
+def until(look: Callable[[], T | None], what: str, *, within: float, every: float = PAUSE) -> T:
     """Give the first answer that is neither None, False nor empty.
+
+    Args:
+        look: asks; what costs much should be asked less often.
+        what: is waited for.
+        within: seconds.
+        every: seconds between two looks.
 
     Raises:
         NeverCameError: there was none for so many seconds.
@@ -27,7 +33,7 @@ def until(look: Callable[[], T | None], what: str, *, within: float) -> T:
             return found
         if time.monotonic() - began > within:
             raise NeverCameError(f"{what}: not within {within:.0f} s")
-        pause(PAUSE)
+        pause(every)
 
 
 def throughout(look: Callable[[], object], what: str, *, seconds: float) -> None:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from tests.e2e.api import Object, is_true
 from tests.e2e.policies import POOL_LABEL, pool
 from tests.e2e.queues import job
-from tests.e2e.scenarios.rooms import GROWN, SOON, Room, machine_set, patient, room
+from tests.e2e.scenarios.rooms import GROWN, LOOK, SOON, Room, machine_set, patient, room
 from tests.e2e.waiting import pause, until
 from tests.e2e.world import Scenario, World
 
@@ -16,6 +16,8 @@ POOLS = (
 )
 LATE = 6.0
 """Seconds: longer than a poll of KEDA and a sync of the HPA, shorter than provisioningTimeout."""
+SHORT = 4.0
+"""Seconds: a poll and a sync, where there are several such waits in one scenario."""
 ANNOTATION = "autoscaling.keda.sh/paused-scale-in"
 
 
@@ -34,11 +36,16 @@ def g4(world: World) -> str:
         others = machine_set("others", made.name, pool="g4-others", replicas=2)
         world.api.create(others)
         label = f"{POOL_LABEL}=g4-others"
-        until(lambda: len(world.api.list("Node", labels=label)) == 2, "the others", within=SOON)
+        until(
+            lambda: len(world.api.list("Node", labels=label)) == 2,
+            "the others",
+            within=SOON,
+            every=LOOK,
+        )
         began = time.monotonic()
         made.job("whole", pods=2, gpus=8)
         made.job("half", pods=3, gpus=4)
-        until(lambda: len(_unschedulable(made)) == 5, "5 pods wait for a node", within=SOON)
+        until(lambda: _unschedulable(made), "a pod waits for a node", within=SOON, every=LOOK)
         grown = made.grows_to(4)
         made.runs(5, within=GROWN)
         made.stays(4)
@@ -117,7 +124,7 @@ def g7(world: World) -> str:
         began = time.monotonic()
         made.job("first", pods=3)
         made.grows_to(3)
-        until(made.nodes, "a Node", within=SOON)
+        until(made.nodes, "a Node", within=SOON, every=LOOK)
         made.job("second")
         made.grows_to(4)
         made.runs(4, within=GROWN)
@@ -132,29 +139,39 @@ def g7(world: World) -> str:
 
 def g8(world: World) -> str:
     """Nodes of another set don't run the size away; broken and drained ones are made up for."""
-    with room(world, "g8", queues={"jobs": 200}, aware=False, node_delay=LATE, replicas=3) as made:
+    with room(world, "g8", queues={"jobs": 200}, aware=False, node_delay=SHORT, replicas=3) as made:
         world.api.create(machine_set("foreign", made.name, pool="g8", replicas=2))
-        until(lambda: len(made.nodes()) == 5, "the foreign nodes", within=SOON)
+        until(lambda: len(made.nodes()) == 5, "the foreign nodes", within=SOON, every=LOOK)
         for number in range(5):
             _flexible(made, f"job-{number}")
         made.runs(5)
-        made.stays(3)
+        made.stays(3, seconds=SHORT)
         _flexible(made, "one-more")
         made.runs(6)
-        made.stays(4)
+        made.stays(4, seconds=SHORT)
         broke = time.monotonic()
         own = _node_of(made, made.name)
         label = {"metadata": {"labels": {"node-not-ready.stage.kwok.x-k8s.io": "true"}}}
         world.api.patch("Node", own, change=label)
         mended = made.grows_to(5) - broke
-        until(lambda: _elsewhere(made, own) == 6, "6 pods run on other nodes", within=GROWN)
-        made.stays(5)
+        until(
+            lambda: _elsewhere(made, own) == 6,
+            "6 pods run on other nodes",
+            within=GROWN,
+            every=LOOK,
+        )
+        made.stays(5, seconds=SHORT)
         drained = time.monotonic()
         foreign = _node_of(made, "foreign")
         _drain(made, foreign)
         replaced = made.grows_to(6) - drained
-        until(lambda: _elsewhere(made, own, foreign) == 6, "6 pods run elsewhere", within=GROWN)
-        made.stays(6)
+        until(
+            lambda: _elsewhere(made, own, foreign) == 6,
+            "6 pods run elsewhere",
+            within=GROWN,
+            every=LOOK,
+        )
+        made.stays(6, seconds=SHORT)
         return (
             f"2 foreign nodes: 3 stay 3, then 4; a NotReady one made up for after {mended:.1f} s,"
             f" a drained one after {replaced:.1f} s; 6 in all"

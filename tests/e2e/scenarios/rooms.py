@@ -19,6 +19,8 @@ SOON = 60.0
 """Seconds for one thing to happen while other scenarios share the machine."""
 GROWN = 120.0
 """Seconds for a pool to grow: an HPA at most doubles a size, or adds 4, each 15 s."""
+LOOK = 0.5
+"""Seconds between two looks at the API server, which many scenarios ask at once."""
 STAYS = 8.0
 """Seconds: several polls of KEDA, syncs of the HPA and rounds of Kueue."""
 TARGETS = {"MachineSet": "machineset.yaml", "MachineDeployment": "machinedeployment.yaml"}
@@ -78,7 +80,7 @@ class Room:
             found = self.running()
             return (found,) if len(found) == pods else None
 
-        return until(look, f"{pods} pods run in {self.name}", within=within)[0]
+        return until(look, f"{pods} pods run in {self.name}", within=within, every=LOOK)[0]
 
     def running(self) -> list[Object]:
         """Give the pods that run."""
@@ -111,7 +113,7 @@ class Room:
             found = self.world.scaler.decision(self.name, self.name)
             return found if found and reason in {"", found["reason"]} else None
 
-        return until(look, f"{self.name} decided {reason}", within=within)
+        return until(look, f"{self.name} decided {reason}", within=within, every=LOOK)
 
 
 @contextmanager
@@ -158,7 +160,7 @@ def room(
             world.api.create(
                 machine_set(name, name, pool=pool, kind=kind, replicas=replicas, delays=delays)
             )
-            until(made.told, f"the status of {name}", within=SOON)
+            until(made.told, f"the status of {name}", within=SOON, every=LOOK)
             world.api.create(_scaled_object(made, given, alter))
             made.decision("NoDemand")
             yield made
@@ -237,4 +239,4 @@ def _clear(made: Room, queues: Mapping[str, int]) -> None:
         api.delete("ClusterQueue", f"{made.name}-{queue}")
     api.delete("ResourceFlavor", made.name)
     api.delete("Topology", made.name)
-    until(lambda: not made.nodes(), f"no node of {made.pool}", within=SOON)
+    until(lambda: not made.nodes(), f"no node of {made.pool}", within=SOON, every=LOOK)
