@@ -97,9 +97,8 @@ def _phase_after(  # noqa: PLR0911  # one return a row of the table
             return Phase.WATCH if attempt == 1 else Phase.LIST
         case Outcome.NOT_INSTALLED | Outcome.NOT_FOUND:
             return Phase.DISCOVER
-        case Outcome.FORBIDDEN:
-            return phase
-        case Outcome.FAILED:
+        case Outcome.FORBIDDEN | Outcome.FAILED:
+            # A watch that opens after so long is silent until its first bookmark; a list is not.
             lost = phase is Phase.WATCH and attempt >= pace.failed_watches
             return Phase.LIST if lost else phase
         case _:

@@ -96,6 +96,20 @@ def test_a08_c03_a_list_that_is_not_allowed_is_asked_calmly_and_heals(bench: Ben
     assert warnings[0]["namespace"] == "all"
 
 
+def test_watches_that_were_refused_for_long_are_made_up_for_by_a_list(bench: Bench) -> None:
+    """A quiet kind is known to be right as soon as reading is granted, not a bookmark later."""
+    fill(bench.server, 1)
+    bench.sync()
+    bench.server.always["watch"] = Refuse(status=403, message="workloads is forbidden")
+    for _ in range(3):
+        bench.turn()
+    assert bench.sink.now().problem is not None
+    del bench.server.always["watch"]
+    bench.turn()
+    assert bench.sink.now().problem is None
+    assert bench.sink.names == {"job-0000"}
+
+
 def test_retry_after_is_kept(bench: Bench) -> None:
     """A server that names its pause gets it."""
     bench.server.fail("list", Refuse(status=429, message="slow down", retry_after="7"))

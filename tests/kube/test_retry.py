@@ -49,13 +49,13 @@ def test_jitter_stretches_a_delay() -> None:
 
 @pytest.mark.parametrize("outcome", list(Outcome))
 def test_a_watch_comes_to_a_list_when_nothing_else_works(outcome: Outcome) -> None:
-    """No outcome of a watch repeats for ever without a list, but what only people can mend."""
+    """No outcome of a watch repeats for ever without a list."""
     phases = {
         next_step(outcome, phase=Phase.WATCH, attempt=attempt, jitter=0.0, pace=PACE).phase
         for attempt in range(1, 10)
     }
     fruitful = outcome in (Outcome.DONE, Outcome.ENDED, Outcome.BRIEF)
-    if fruitful or outcome is Outcome.FORBIDDEN:
+    if fruitful:
         assert phases == {Phase.WATCH}
     else:
         assert phases & {Phase.LIST, Phase.DISCOVER}
