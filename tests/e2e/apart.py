@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import yaml
+
 from tests.e2e.front import LOOPBACK
 from tests.e2e.gpus import Gpus
 from tests.e2e.passage import Passage
@@ -15,13 +17,15 @@ PROFILE = "dcgm-4.9"
 VERSION = "4.9"
 SAMPLE_AGE = 10.0
 """Seconds; a machine that lags must not hide what a fault does."""
+PATIENCE = 5.0
+"""Seconds for an answer of Prometheus, likewise."""
 PATIENTS = "patients-"
 """Begins the name of each of their namespaces."""
 
 
 def policy_of(prometheus: str, installation: str, **safety: object) -> str:
     """Write the policy; the patients fall quiet together where the brake must hold."""
-    return policy(
+    text = policy(
         prometheus,
         pools=[pool(pool_of(installation))],
         profile=PROFILE,
@@ -33,6 +37,9 @@ def policy_of(prometheus: str, installation: str, **safety: object) -> str:
             **safety,
         },
     )
+    written = yaml.safe_load(text)
+    written["prometheus"]["timeout"] = f"{PATIENCE:.0f}s"
+    return yaml.safe_dump(written, sort_keys=False)
 
 
 def exporter_of(world: World, namespace: str) -> Gpus:
