@@ -86,7 +86,7 @@ def _counted(b: Bench, name: str, since: float) -> dict[Method, Count]:
 
 
 def _as_known(counts: dict[str, dict[Method, Count]]) -> None:
-    seldom, often = range(3, 7), range(5, 13)
+    seldom, often = range(3, 7), range(4, 13)
     for method in UNARY:
         zero, running = counts["zero"][method], counts["running"][method]
         assert zero.polls in seldom, f"zero, {method}: {zero}"
