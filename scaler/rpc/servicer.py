@@ -149,8 +149,8 @@ class Servicer(pb_grpc.ExternalScalerServicer):
     ) -> AsyncIterator[pb.IsActiveResponse]:
         """Send true on opening if active, then on each change from inactive to active.
 
-        No false is sent, and HOLD sends nothing: it neither is an activation nor ends one. KEDA
-        2.18 and later ignore a false; earlier ones would deactivate at once.
+        No false is sent, and HOLD and Starting send nothing: they neither are an activation nor
+        end one. KEDA 2.18 and later ignore a false; earlier ones would deactivate at once.
         """
         watched = self._watches.watch(ref_of(request))
         del context, request
@@ -197,8 +197,14 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         return answer(decision)
 
     def _decided_activity(self, ref: TriggerRef) -> bool | None:
-        """Give the activity, None while the truth is not known."""
-        return self._current(ref).active
+        """Give the activity; None while the truth is not known, and for Starting.
+
+        When KEDA takes a target to zero, the watch of pods may tell that they go before that of
+        the target tells its size: then pods are missing, and a true would wake it again at once.
+        Polls keep alive what starts.
+        """
+        decision = self._current(ref)
+        return None if decision.reason is Reason.STARTING else decision.active
 
     def _remember(self, ref: TriggerRef, decision: Decision) -> None:
         """Keep a Decision for the rest of its poll, and drop those whose poll is over."""

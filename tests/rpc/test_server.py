@@ -215,6 +215,37 @@ def test_hold_sends_nothing_on_the_push_stream() -> None:
     run(test)
 
 
+def test_missing_pods_wake_nothing_on_the_push_stream() -> None:
+    """Pods that go before the size is seen to be zero look like missing ones for a moment."""
+
+    async def test(peer: Peer) -> None:
+        stream = peer.stub.StreamIsActive(peer.request())
+        await until(lambda: peer.server.streams == 1)
+        starting = make_decision(peer.ref(), active=True, value=4, reason=Reason.STARTING)
+        await shown(peer, make_decision(peer.ref(), active=False, value=4, reason=Reason.IDLE))
+        await shown(peer, starting)
+        assert await peer.active()
+        await shown(peer, make_decision(peer.ref(), active=False, value=0, reason=Reason.AT_ZERO))
+        await peer.server.stop(grace=1.0)
+        assert [message.result async for message in stream] == []
+
+    run(test)
+
+
+def test_a_wake_is_pushed_once_through_the_start_of_its_pods() -> None:
+    """What is told on waking is not told again when the pods are there."""
+
+    async def test(peer: Peer) -> None:
+        stream = peer.stub.StreamIsActive(peer.request())
+        await until(lambda: peer.server.streams == 1)
+        for reason in (Reason.WAKE, Reason.STARTING, Reason.BUSY):
+            await shown(peer, make_decision(peer.ref(), active=True, value=4, reason=reason))
+        await peer.server.stop(grace=1.0)
+        assert [message.result async for message in stream] == [True]
+
+    run(test)
+
+
 def test_an_active_target_is_told_on_opening() -> None:
     """What became active during a gap must not wait for the next poll."""
 
