@@ -5,7 +5,16 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.e2e.api import Object
-from tests.e2e.scenarios.serving import COOLDOWN, IDLE_AFTER, POLL, SOON, Server, server
+from tests.e2e.scenarios.serving import (
+    COOLDOWN,
+    IDLE_AFTER,
+    LATE,
+    POLL,
+    SOON,
+    Server,
+    Zero,
+    server,
+)
 from tests.e2e.waiting import pause, until
 from tests.e2e.world import Scenario, World
 
@@ -29,15 +38,18 @@ def i1(world: World) -> str:
         s.scaled(metadata={"replicas": "3"}, forget=("idleAfter",), cooldown=PAST_HPA, maximum=3)
         ready = s.runs(3)
         _kept_by_requests(s)
+        s.polled()
         s.sizes.held(s.name, ready)
         last = s.burst(pod=1, gpu=1, percent=60)
         world.gpus.running(s.namespace, 0)
-        took = s.zero(last, after=BY_POLICY, cooldown=PAST_HPA)
+        took = s.zero(last, after=BY_POLICY)
         s.runs(0)
+        pause(POLL)
+        s.went_once(last)
         s.says("AtZero")
         return (
-            f"3->0 in one step {took:.1f} s after the last busy sample "
-            f"(idleAfter {BY_POLICY:.0f} s by ConfigMap + cooldown {PAST_HPA} s); {_wakes(s, 3)}"
+            f"from the last busy sample: {took} (3->0 in one step; idleAfter {BY_POLICY:.0f} s by "
+            f"ConfigMap + cooldown {PAST_HPA} s); {_wakes(s, 3)}"
         )
 
 
@@ -67,21 +79,27 @@ def _wakes(s: Server, replicas: int) -> str:
 def i2(world: World) -> str:
     """Keep all pods for one sample of one GPU of one pod, and let them go when it is over."""
     with server(world, "i2", replicas=2, gpus=2) as s:
+        world.gpus.busy(s.namespace)
         s.scaled(maximum=2)
-        ready = s.runs(2)
+        s.runs(2)
+        s.polled()
+        ready = s.burst(pod=0, gpu=0, percent=60)
+        world.gpus.quiet(s.namespace)
         last = ready
         # Each pod and GPU in turn, and the next one before the last is out of the window.
         for pod, gpu in ((0, 0), (1, 1), (0, 1), (1, 0)):
-            pause(max(0.0, last + IDLE_AFTER - 2 - time.monotonic()))
+            s.stays_active(last + IDLE_AFTER / 2 - time.monotonic())
             last = s.burst(pod, gpu, ALMOST_NOTHING)
         s.sizes.held(s.name, ready)
         found = s.says("Busy")
         assert found["evidence"]["idle"]["devices"][0]["peakPercent"] == ALMOST_NOTHING, found
         kept = last - ready
         took = s.zero(last, after=IDLE_AFTER)
+        s.runs(0)
+        s.went_once(last)
         return (
-            f"4 bursts of {ALMOST_NOTHING:.0f} % kept 2 pods with 4 GPUs {kept:.0f} s; 2->0 "
-            f"{took:.1f} s after the last (idleAfter {IDLE_AFTER:.0f} s + cooldown {COOLDOWN} s)"
+            f"4 bursts of {ALMOST_NOTHING:.0f} % kept 2 pods with 4 GPUs {kept:.0f} s; from the "
+            f"last: {took} (idleAfter {IDLE_AFTER:.0f} s + cooldown {COOLDOWN} s)"
         )
 
 
@@ -94,23 +112,25 @@ def i3(world: World) -> str:
         ]
     took = [each.result() for each in both]
     return (
-        f"Deployment: 2->0 {took[0]:.1f} s, StatefulSet {took[1]:.1f} s after the new pod was "
-        f"Ready (grace {grace:.0f} s + idleAfter {IDLE_AFTER:.0f} s + cooldown {COOLDOWN} s)"
+        f"from the new pod's Ready: Deployment {took[0]}, StatefulSet {took[1]} "
+        f"(grace {grace:.0f} s + idleAfter {IDLE_AFTER:.0f} s + cooldown {COOLDOWN} s)"
     )
 
 
-def _young(world: World, kind: str, *, grace: float) -> float:
-    """Give the seconds from the Ready of a new pod to zero."""
+def _young(world: World, kind: str, *, grace: float) -> Zero:
+    """Give the time from the Ready of a new pod to zero."""
     with server(world, f"i3-{kind.lower()}", replicas=2, gpus=2, kind=kind) as s:
         world.gpus.running(s.namespace, 1)
         s.scaled(metadata={"graceAfterStart": f"{grace:.0f}s"}, maximum=2)
         ready = s.runs(2)
         # Idle for long by its GPUs, and kept by a request alone.
         s.says("Busy")
+        s.polled()
         pod = s.running()[0]["metadata"]
         world.api.delete("Pod", pod["name"], s.namespace, grace=0)
         until(lambda: _anew(s, pod["uid"]), f"a pod in place of {pod['name']}", within=SOON)
-        began = s.runs(2)
+        s.runs(2)
+        began = s.youngest()
         world.gpus.running(s.namespace, 0)
         s.says("Starting")
         s.sizes.held(s.name, ready)
@@ -129,6 +149,7 @@ def i4(world: World) -> str:
         s.scaled(metadata={"dryRun": "true"}, maximum=2)
         ready = s.runs(2)
         s.says("Busy")
+        s.polled()
         assert _would(s) == [0.0, 0.0]
         world.gpus.quiet(s.namespace)
         quiet = time.monotonic()
@@ -139,7 +160,7 @@ def i4(world: World) -> str:
         s.sizes.held(s.name, ready)
         dry = time.monotonic()
         s.scaled(maximum=2, metadata={"dryRun": "false"})
-        took = s.zero(dry, after=0)
+        took = s.sizes.until(s.name, 0, within=LATE, since=dry) - dry
         return (
             f"DryRun {said:.1f} s after the last work, dry_run_would_be_idle 0 -> 1, size held "
             f"{dry - quiet:.0f} s; 2->0 {took:.1f} s after dryRun was taken away"
@@ -159,6 +180,7 @@ def i5(world: World) -> str:
         s.scaled(minimum=1, maximum=3)
         ready = s.runs(3)
         s.says("Busy")
+        s.polled()
         last = s.burst(pod=2, gpu=0, percent=60)
         world.gpus.quiet(s.namespace)
         s.sizes.held(s.name, ready)
@@ -185,11 +207,12 @@ def i7(world: World) -> str:
         s.sizes.held(s.name, full + 0.001)
         assert not s.running()
         s.node()
-        ran = s.runs(2)
+        s.runs(2)
+        ran = s.youngest()
         took = s.zero(ran, after=IDLE_AFTER)
         return (
             f"0->2 {full - asked:.1f} s after the request, no node for {ran - full:.0f} s and "
-            f"still 2; 2->0 {took:.1f} s after they ran"
+            f"still 2; from when they ran: {took}"
         )
 
 

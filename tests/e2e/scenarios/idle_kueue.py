@@ -52,15 +52,17 @@ def _given_back(s: Server) -> str:
     _uses(s, ALL)
     s.scaled("statefulset-kueue.yaml")
     s.says("Busy")
+    s.polled()
     last = s.burst(pod=3, gpu=1, percent=60)
     world.gpus.quiet(s.namespace)
     took = s.zero(last, after=IDLE_AFTER)
-    free = _uses(s, 0) - last - took
+    free = _uses(s, 0) - last - took.zero
+    s.went_once(last)
     # Whoever waits may have it now.
     world.api.create(job("taker", namespace=s.namespace, queue=QUEUE, pods=REPLICAS, gpus=EACH))
     until(lambda: _admitted(s) == ["taker"], "the Job is admitted", within=SOON)
     return (
-        f"{REPLICAS}->0 in one step {took:.1f} s after the last busy sample (idleAfter "
+        f"from the last busy sample: {took} ({REPLICAS}->0 in one step; idleAfter "
         f"{IDLE_AFTER:.0f} s + cooldown {COOLDOWN} s), quota back {free:.1f} s later and another "
         f"Job's; {_queued_again(s)}"
     )

@@ -4,15 +4,16 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from tests.e2e.api import Object, is_true
+from tests.e2e.api import Object, condition, is_true
 from tests.e2e.deployed import adapted, example, one
 from tests.e2e.machines import node
 from tests.e2e.policies import POOL_LABEL
 from tests.e2e.queues import deployment
 from tests.e2e.serving import VLLM
 from tests.e2e.sizes import Sizes
-from tests.e2e.waiting import throughout, until
+from tests.e2e.waiting import pause, throughout, until
 from tests.e2e.world import World
 
 IDLE_AFTER = 6.0
@@ -21,11 +22,25 @@ COOLDOWN = 5
 POLL = 2
 SOON = 30.0
 """Seconds for what takes one or two intervals, on a busy machine."""
-LATE = 30.0
-"""Seconds by which a zero may come later than its time-outs add up to, on a busy machine."""
-EARLY = 4.0
-"""Seconds from KEDA's last active poll, where the cooldown begins, to the verdict; at most."""
+LATE = 40.0
+"""Seconds for a cooldown and for all that is late on a busy machine, where HOLD begins it anew."""
+EARLY = 0.5
+"""Seconds from the time that a sample has to when it is known to have been taken, at most."""
+LOOK = 0.2
+"""Seconds before a look at all decisions."""
 GPUS_OF_NODE = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Zero:
+    """How long it took to zero, in seconds from when what keeps it was seen last."""
+
+    verdict: float
+    """To our decision."""
+    zero: float
+
+    def __str__(self) -> str:
+        return f"idle after {self.verdict:.1f} s, zero after {self.zero:.1f} s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,15 +71,10 @@ class Server:
         minimum: int | None = None,
         maximum: int | None = None,
     ) -> None:
-        """Create the ScaledObject of an example for it; it is never a first zero that waits.
+        """Create the ScaledObject of an example for it.
 
-        Args:
-            file: the example.
-            metadata: the trigger's values that differ.
-            forget: keys of the trigger that are left to the policy.
-            cooldown: seconds from the last active poll to zero.
-            minimum: minReplicaCount.
-            maximum: maxReplicaCount.
+        `metadata` are the trigger's values that differ, and what it is to `forget` is left to the
+        policy.
         """
         wanted = adapted(
             one(example(file), "ScaledObject"),
@@ -104,6 +114,7 @@ class Server:
 
     def decision(self) -> Object:
         """Give our service's decision on it; {} where there is none yet."""
+        pause(LOOK)
         return self.world.scaler.decision(self.namespace, self.name) or {}
 
     def says(self, reason: str, *, within: float = SOON) -> Object:
@@ -121,6 +132,15 @@ class Server:
             raise AssertionError(
                 f"{error}; {last.get('reason')}: {last.get('evidence')}"
             ) from error
+
+    def polled(self) -> None:
+        """Wait until KEDA has found it active; before that no cooldown keeps it."""
+
+        def look() -> object:
+            found = self.world.api.get("ScaledObject", self.name, self.namespace) or {}
+            return (found.get("status") or {}).get("lastActiveTime")
+
+        until(look, f"KEDA finds {self.name} active", within=SOON)
 
     def stays_active(self, seconds: float) -> None:
         """Demand that no decision lets it go for a time; one that holds does not.
@@ -143,25 +163,35 @@ class Server:
         assert seen.wait(SOON), f"no scrape saw GPU {gpu} of {name}"
         return time.monotonic()
 
-    def zero(self, since: float, *, after: float, cooldown: int = COOLDOWN) -> float:
-        """Wait for zero in one step; give the seconds since a monotonic time.
+    def youngest(self) -> float:
+        """Give the monotonic time at which the last of its pods became Ready.
+
+        The API server keeps whole seconds, so it may have been up to one later.
+        """
+        ready = (condition(pod, "Ready")["lastTransitionTime"] for pod in self.running())
+        latest = max(datetime.fromisoformat(each) for each in ready)
+        return time.monotonic() - (datetime.now(UTC) - latest).total_seconds()
+
+    def zero(self, since: float, *, after: float) -> Zero:
+        """Wait for zero in one step, `after` seconds or more from what kept it last.
 
         Raises:
-            AssertionError: it came sooner than the verdict and the cooldown allow, or in steps.
+            AssertionError: the verdict or zero came too soon, or zero came in steps.
             NeverCameError: it did not come.
-
-        Args:
-            since: when what keeps it was seen last.
-            after: seconds from then to the verdict.
-            cooldown: seconds from the last active poll to zero.
         """
-        due = after + cooldown
-        left = due + LATE - (time.monotonic() - since)
-        took = self.sizes.until(self.name, 0, within=left) - since
+        within = after + LATE
+        until(lambda: self.decision()["active"] is False, f"{self.name} may go", within=within)
+        verdict = time.monotonic() - since
+        zero = self.sizes.until(self.name, 0, within=within, since=since) - since
+        found = Zero(verdict=verdict, zero=zero)
+        assert min(verdict, zero) >= after - EARLY, f"{self.name}: {found}, {after:.0f} s are due"
+        self.went_once(since)
+        return found
+
+    def went_once(self, since: float) -> None:
+        """Demand that to zero was the only step: its going must not wake it either."""
         steps = self.sizes.steps(self.name, since)
         assert steps == [0], f"{self.name} went by {steps}"
-        assert took >= due - EARLY, f"{self.name} at zero after {took:.1f} s, {due:.1f} s are due"
-        return took
 
 
 @contextmanager
