@@ -15,9 +15,9 @@ from tests.e2e.sizes import Sizes
 from tests.e2e.waiting import until
 from tests.e2e.world import World
 
-SOON = 60.0
+SOON = 120.0
 """Seconds for one thing to happen while other scenarios share the machine."""
-GROWN = 120.0
+GROWN = 180.0
 """Seconds for a pool to grow: an HPA at most doubles a size, or adds 4, each 15 s."""
 LOOK = 0.5
 """Seconds between two looks at the API server, which many scenarios ask at once."""
