@@ -81,7 +81,13 @@ class Patients:
         replicas = [index for index, each in enumerate(self.scaler.replicas) if each.answers]
         return {name: [self.told(name, index) for index in replicas] for name in RIGHT}
 
-    def right(self, since: float, *, within: float = SETTLED) -> float:
+    def right(
+        self,
+        since: float,
+        *,
+        within: float = SETTLED,
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> float:
         """Wait until every answer is right again; give the seconds since a monotonic time.
 
         Raises:
@@ -91,7 +97,11 @@ class Patients:
         def fits(name: str, status: str, reason: str) -> bool:
             return (status, reason) == ("OK", RIGHT[name])
 
-        self._wait(lambda: self.every(RIGHT, fits), "all answers are right", within)
+        def look() -> bool:
+            meanwhile()
+            return self.every(RIGHT, fits)
+
+        self._wait(look, "all answers are right", within)
         return time.monotonic() - since
 
     def holds(
