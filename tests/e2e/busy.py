@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tests.e2e.api import Object, is_true
+from tests.e2e.bench_objects import COOLDOWN
 from tests.e2e.deployed import adapted, example, one
 from tests.e2e.machines import node
 from tests.e2e.policies import POOL_LABEL, policy
@@ -19,6 +20,8 @@ from tests.e2e.world import World
 
 REPLICAS = 3
 GPUS_A_NODE = 64
+DRAIN = 5.0
+"""Seconds; KEDA's connections then grow no older than that, as with what is shipped."""
 POLL = "Getting metrics and activity from scaler"
 SOON = 90.0
 """Seconds for what takes a few polls and refreshes, on a busy machine."""
@@ -38,9 +41,13 @@ class Busy:
 
     def fine(self) -> None:
         """Wait until every HPA has read a value and all replicas call every target busy."""
-        for name in self.names:
-            until(partial(self._scaled, name), f"{name} has a value", within=SOON)
+        self.scaled(self.names)
         self.all_say("Busy")
+
+    def scaled(self, names: Iterable[str]) -> None:
+        """Wait until the HPA of each target has read a value."""
+        for name in names:
+            until(partial(self._scaled, name), f"{name} has a value", within=SOON)
 
     def all_say(self, word: str) -> None:
         """Wait until each replica that answers has had a decision on each target with a word in it.
@@ -83,6 +90,11 @@ class Busy:
         return heard >= set(self.names)
 
 
+def aging(service: Installation) -> None:
+    """Let KEDA connect anew every few seconds, to each replica in turn."""
+    service.drain = DRAIN
+
+
 class OperatorLog:
     """What KEDA's operator says of one namespace, from now on."""
 
@@ -114,6 +126,7 @@ def busy(
     installation: str,
     targets: int,
     pools: Iterable[tuple[str, Object]] = (),
+    cooldowns: Sequence[int] = (COOLDOWN,),
     alter: Callable[[Installation], None] = lambda _: None,
 ) -> Iterator[Busy]:
     """Install the service with a Prometheus of its own and create targets; end all on leaving.
@@ -126,6 +139,7 @@ def busy(
         installation: where the service is installed.
         targets: how many.
         pools: of the service's policy.
+        cooldowns: seconds of each pair of targets in turn.
         alter: changes the installation before it is started.
     """
     namespace = world.namespace(name)
@@ -139,7 +153,9 @@ def busy(
         )
         try:
             service.start()
-            _create(made, name, installation, targets)
+            _create(
+                made, installation, [f"{name}-{number}" for number in range(targets)], cooldowns
+            )
             yield made
         finally:
             _clear(made)
@@ -148,18 +164,17 @@ def busy(
                 prometheus.stop()
 
 
-def _create(made: Busy, name: str, installation: str, targets: int) -> None:
+def _create(made: Busy, installation: str, names: list[str], cooldowns: Sequence[int]) -> None:
     api, pool = made.world.api, made.namespace
-    for number in range(-(-targets * REPLICAS // GPUS_A_NODE)):
+    for number in range(-(-len(names) * REPLICAS // GPUS_A_NODE)):
         labels = {POOL_LABEL: pool}
         api.apply(node(f"{pool}-{number}", labels, gpus=GPUS_A_NODE, cpu="1000"))
-    for number in range(targets):
-        target = f"{name}-{number}"
-        made.names.append(target)
-        api.create(
-            deployment(target, namespace=made.namespace, replicas=REPLICAS, gpus=1, pool=pool)
-        )
-        api.create(_scaled_object(made.namespace, target, installation, push=number % 2 > 0))
+    for number, name in enumerate(names):
+        made.names.append(name)
+        api.create(deployment(name, namespace=made.namespace, replicas=REPLICAS, gpus=1, pool=pool))
+        wanted = _scaled_object(made.namespace, name, installation, push=number % 2 > 0)
+        wanted["spec"]["cooldownPeriod"] = cooldowns[number // 2 % len(cooldowns)]
+        api.create(wanted)
 
 
 def _scaled_object(namespace: str, name: str, installation: str, *, push: bool) -> Object:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.e2e.bench import Bench, bench
+from tests.e2e.bench_objects import COOLDOWN
 from tests.e2e.busy import Busy, busy
 from tests.e2e.calls import Method
 from tests.e2e.replica import Replica
@@ -16,8 +17,12 @@ from tests.e2e.waiting import pause
 from tests.e2e.world import Scenario, World
 
 FROZEN = 60.0
+INTO = 10.0
+"""Seconds until others are looked at, so that what hangs has had time to block them."""
 TARGETS = 12
 """More than the HPA has workers."""
+LONG = 120
+"""Seconds of cooldown, more than the service is frozen for; what is shipped has 600."""
 STEP = 100.0
 """Seconds for a step of the HPA; while its workers wait for us it takes up to 60."""
 
@@ -34,24 +39,49 @@ def _frozen(b: Bench, replicas: int) -> str:
     def alter(service: Installation) -> None:
         service.size = replicas
 
-    name = f"f11-of-{replicas}"
-    with busy(b.world, name, installation="rolling", targets=TARGETS, alter=alter) as lot:
+    name, cooldowns = f"f11-of-{replicas}", (COOLDOWN, LONG)
+    with busy(
+        b.world, name, installation="rolling", targets=TARGETS, cooldowns=cooldowns, alter=alter
+    ) as lot:
         lot.fine()
         before, since = _step(b), time.monotonic()
         with _without(_asked(lot)) as thawed:
+            pause(INTO)
             during = _step(b)
             thawed.wait()
         end = time.monotonic()
         gap = _longest_gap(b, since)
         after = _step(b)
-        lot.fine()
-        lot.held(since)
+        right = _recovered(lot, since) - end
         return (
-            f"{replicas} replicas, one frozen for {FROZEN:.0f} s: {len(lot.names)} targets held, "
-            f"right {time.monotonic() - end:.1f} s after; a step of another scaler's target took "
-            f"{before:.1f}, {during:.1f} and {after:.1f} s before, while and after, the longest "
-            f"gap of its polls {gap:.1f} s"
+            f"one of {replicas} frozen for {FROZEN:.0f} s: right {right:.1f} s after, "
+            f"{_fate(lot, since)}; a step of another scaler's target took {before:.1f}, "
+            f"{during:.1f} and {after:.1f} s before, while and after, the longest gap of its polls "
+            f"{gap:.1f} s"
         )
+
+
+def _recovered(lot: Busy, since: float) -> float:
+    """Wait until each target that runs has a value; give the time. Those at zero stay there."""
+    lot.scaled(set(lot.names) - set(lot.changed(since)))
+    return time.monotonic()
+
+
+def _fate(lot: Busy, since: float) -> str:
+    """Demand that no target with a long cooldown changed, and count those with a short one.
+
+    Once KEDA's calls have hung until the HPA's deadline, the race takes some to zero.
+    """
+    pairs = [(name, number // 2 % 2) for number, name in enumerate(lot.names)]
+    for name, is_long in pairs:
+        if is_long:
+            lot.sizes.held(name, since)
+    short = [name for name, is_long in pairs if not is_long]
+    gone = set(short) & set(lot.changed(since))
+    return (
+        f"{len(lot.names) - len(short)} targets held, of {len(short)} with a cooldown of "
+        f"{COOLDOWN} s {len(gone)} went to zero"
+    )
 
 
 def _asked(lot: Busy) -> Replica:

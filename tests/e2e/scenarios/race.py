@@ -7,7 +7,7 @@ the target to zero. It is a matter of chance, so many targets are polled often a
 import time
 
 from tests.e2e.bench import Bench, bench
-from tests.e2e.busy import REPLICAS, OperatorLog, busy
+from tests.e2e.busy import REPLICAS, OperatorLog, aging, busy
 from tests.e2e.replica import Replica
 from tests.e2e.script import Answers, Fault, wants
 from tests.e2e.waiting import pause
@@ -22,7 +22,7 @@ ROUNDS = 4
 
 def f0(world: World) -> str:
     """Unknown for long, and each replica killed meanwhile: no target goes to zero."""
-    with busy(world, "f0", installation="racing", targets=TARGETS) as lot:
+    with busy(world, "f0", installation="racing", targets=TARGETS, alter=aging) as lot:
         lot.fine()
         log = OperatorLog(world, lot.namespace)
         lot.prometheus.stop()
