@@ -1,8 +1,9 @@
 """S, the target's size now, and whether HOLD has to take it for running.
 
-Sources: spec.replicas of a Deployment or StatefulSet, else the currentReplicas of the
+Sources: spec.replicas of a Deployment or StatefulSet, else currentReplicas of the
 HorizontalPodAutoscaler that KEDA made (absent at zero, where ScalingActive is False with reason
-ScalingDisabled). A bundle without a ScaledObject has what is present: nodes of the pool, or pods.
+ScalingDisabled), or its desiredReplicas where it has just grown the target. A bundle without a
+ScaledObject has what is present: nodes of the pool, or pods.
 """
 
 from dataclasses import dataclass
@@ -172,7 +173,15 @@ class _Reading:
 
 
 def _of_hpa(hpa: Hpa) -> int | None:
-    return 0 if hpa.scaling_disabled else hpa.current_replicas
+    """Give what the last sync left; until the next one currentReplicas is what it began with.
+
+    Nodes may be there and run jobs before that next one: a smaller size would take them for more
+    than is wanted.
+    """
+    if hpa.scaling_disabled:
+        return 0
+    found, left = hpa.current_replicas, hpa.desired_replicas
+    return found if found is None or left is None or hpa.scaling_failed else max(found, left)
 
 
 def _in(node: Node, selector: tuple[tuple[str, str], ...]) -> bool:

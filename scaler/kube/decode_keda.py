@@ -82,6 +82,7 @@ def hpa(wire: WireHpa) -> Hpa | None:
         namespace=wire.metadata.namespace,
         name=wire.metadata.name,
         current_replicas=status.current_replicas,
+        desired_replicas=status.desired_replicas,
         scaling_disabled=disabled,
         scaling_failed=inactive and not disabled,
         scaling_active_changed=moment(active.last_transition_time) if active is not None else None,

@@ -216,6 +216,7 @@ class HpaStatus(Wire):
     """A HorizontalPodAutoscaler's status."""
 
     current_replicas: Count | None = None
+    desired_replicas: Count | None = None
     last_scale_time: Time | None = None
     conditions: list[Condition] | None = None
 

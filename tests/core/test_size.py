@@ -86,6 +86,27 @@ def handled(hpa: Hpa | None, **sources: SourceState) -> Size:
 
 
 @pytest.mark.parametrize(
+    ("desired", "failed", "want"),
+    [
+        pytest.param(10, False, 10, id="just grown"),
+        pytest.param(5, False, 5, id="settled"),
+        pytest.param(3, False, 5, id="just shrunk, by others' triggers"),
+        pytest.param(10, True, 5, id="what it once wanted, while it fails"),
+    ],
+)
+def test_an_hpa_that_just_grew_its_target_says_how_far(
+    desired: int,
+    failed: bool,  # noqa: FBT001 - a row of the table
+    want: int,
+) -> None:
+    """Its currentReplicas are those of before; a value below the size would take what runs."""
+    hpa = replace(
+        make_hpa(name="hpa", current_replicas=5), desired_replicas=desired, scaling_failed=failed
+    )
+    assert handled(hpa).value == want
+
+
+@pytest.mark.parametrize(
     ("hpa", "want"),
     [
         (make_hpa(name="hpa", current_replicas=4), (4, True)),

@@ -69,8 +69,9 @@ def test_a_failing_hpa_is_told_from_one_at_zero(
     condition = {"type": "ScalingActive", "status": status, "reason": reason}
     document = {
         "metadata": {"name": "h", "namespace": "ml", "labels": labels},
-        "status": {"conditions": [condition]},
+        "status": {"conditions": [condition], "currentReplicas": 1, "desiredReplicas": 5},
     }
     record = one(Kind.HPAS, document)
     assert isinstance(record, Hpa)
+    assert (record.current_replicas, record.desired_replicas) == (1, 5)
     assert (record.scaling_disabled, record.scaling_failed) == want

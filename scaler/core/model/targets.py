@@ -110,7 +110,9 @@ class Hpa:
     namespace: str
     name: str
     current_replicas: int | None = None
-    """Absent at zero (Kubernetes 1.37, measured)."""
+    """As its last sync found it. Absent at zero (Kubernetes 1.37, measured)."""
+    desired_replicas: int | None = None
+    """As its last sync left it; while it fails, an old number."""
     scaling_disabled: bool = False
     """ScalingActive=False with reason ScalingDisabled: the target is at zero."""
     scaling_failed: bool = False
