@@ -73,8 +73,7 @@ class Server:
     ) -> None:
         """Create the ScaledObject of an example for it.
 
-        `metadata` are the trigger's values that differ, and what it is to `forget` is left to the
-        policy.
+        `metadata` are the trigger's values that differ; what it forgets is left to the policy.
         """
         wanted = adapted(
             one(example(file), "ScaledObject"),
@@ -143,11 +142,7 @@ class Server:
         until(look, f"KEDA finds {self.name} active", within=SOON)
 
     def stays_active(self, seconds: float) -> None:
-        """Demand that no decision lets it go for a time; one that holds does not.
-
-        Raises:
-            AssertionError: one did; with its evidence.
-        """
+        """Demand that no decision lets it go for a time; one that holds does not."""
 
         def look() -> bool:
             found = self.decision()
@@ -244,8 +239,8 @@ def server(
 def _leave(made: Server) -> None:
     """Take away what would cost the scenarios that come after."""
     api, where = made.world.api, made.namespace
-    api.delete("ScaledObject", made.name, where)
-    api.delete(made.kind, made.name, where)
+    for kind in ("ScaledObject", made.kind):
+        api.delete(kind, made.name, where)
     for pod in made.pods():
         api.delete("Pod", pod["metadata"]["name"], where, grace=0)
     for each in api.list("Node", labels=f"{POOL_LABEL}={where}"):
