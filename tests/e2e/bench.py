@@ -20,7 +20,9 @@ from tests.e2e.waiting import until
 from tests.e2e.world import World
 
 FIRST_ASKS = 3
+"""GetMetricSpec calls of KEDA's own that a new ScaledObject costs at least."""
 REST = 3.0
+"""Seconds without a further one, after which none is expected before the next poll."""
 SOON = 60
 """Seconds for what takes one or two intervals, on a busy machine."""
 
