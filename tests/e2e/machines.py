@@ -1,12 +1,12 @@
 """A tiny controller of MachineSets and MachineDeployments: Machines at once, Nodes after a while.
 
-It scales in as OpenShift does by default: whichever Machine chance picks goes, with its Node and
-the pods on it.
+It scales in as OpenShift does by default: chance picks a Machine; its Node and pods go with it.
 """
 
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
@@ -38,6 +38,8 @@ __all__ = ["Machines", "Removal", "crds", "node"]
 
 TICK = 0.1
 """Seconds between two rounds of the controller."""
+HANDS = 8
+"""Machines that come at the same time: many of one set must not keep others waiting."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -165,9 +167,11 @@ class Machines:
         self._adopt(owners)
         for owner in owners:
             self._resize(owner)
-        for member in list(self._members):
+        for member in [each for each in self._members if each.leaving]:
             with suppress(RefusedError):
-                self._leave(member) if member.leaving else self._advance(member)
+                self._leave(member)
+        with ThreadPoolExecutor(HANDS) as hands:
+            list(hands.map(self._advance, [each for each in self._members if not each.leaving]))
         for owner in owners:
             with suppress(RefusedError):
                 self._tell(owner)
@@ -213,17 +217,18 @@ class Machines:
     def _advance(self, member: _Member) -> None:
         """Take a Machine to its next stages, as far as its delays allow."""
         now = self._clock()
-        if member.stage == Stage.WANTED:
-            self._create(machine(member.owner, member.name))
-            self._reach(member, Stage.MADE)
-        if member.stage == Stage.MADE and self._may_have_node(member, now):
-            self._bear(member)
-            self._reach(member, Stage.NODE)
-        delay = seconds(member.owner, GPU_DELAY)
-        if member.stage == Stage.NODE and now - member.reached >= delay:
-            if delay:
-                self._api.patch("Node", member.name, change=gpus_of(member.owner), sub="status")
-            self._reach(member, Stage.WHOLE)
+        with suppress(RefusedError):
+            if member.stage == Stage.WANTED:
+                self._create(machine(member.owner, member.name))
+                self._reach(member, Stage.MADE)
+            if member.stage == Stage.MADE and self._may_have_node(member, now):
+                self._bear(member)
+                self._reach(member, Stage.NODE)
+            delay = seconds(member.owner, GPU_DELAY)
+            if member.stage == Stage.NODE and now - member.reached >= delay:
+                if delay:
+                    self._api.patch("Node", member.name, change=gpus_of(member.owner), sub="status")
+                self._reach(member, Stage.WHOLE)
 
     def _reach(self, member: _Member, stage: Stage) -> None:
         member.stage, member.reached = stage, self._clock()
@@ -276,8 +281,7 @@ class Machines:
         ready = sum(each.stage >= Stage.NODE for each in members)
         wanted = {
             "replicas": len(members),
-            "readyReplicas": ready,
-            "availableReplicas": ready,
+            **dict.fromkeys(("readyReplicas", "availableReplicas"), ready),
             "observedGeneration": meta.get("generation", 0),
             SELECTOR_OF[kind]: selector_of(owner),
         }
