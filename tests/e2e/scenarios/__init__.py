@@ -2,17 +2,21 @@
 
 from tests.e2e.scenarios import (
     contract,
+    faults,
+    faults_api,
+    faults_service,
     growth,
     growth_nodes,
     growth_sizes,
     idle,
     idle_kueue,
+    patients,
     race,
     replicas,
 )
 from tests.e2e.world import Scenario
 
-POOLS = (*growth.POOLS, *growth_sizes.POOLS, *growth_nodes.POOLS, *replicas.POOLS)
+POOLS = (*growth.POOLS, *growth_sizes.POOLS, *growth_nodes.POOLS, *replicas.POOLS, *patients.POOLS)
 """Pools of the policy; a node belongs to one by its label."""
 NAMESPACES = idle.NAMESPACES
 """Namespaces of the policy with thresholds of their own."""
@@ -23,6 +27,9 @@ SCENARIOS: tuple[Scenario, ...] = (
     *idle.SCENARIOS,
     *idle_kueue.SCENARIOS,
     *contract.SCENARIOS,
+    *faults.SCENARIOS,
+    *faults_api.SCENARIOS,
+    *faults_service.SCENARIOS,
     *race.SCENARIOS,
     *replicas.SCENARIOS,
 )
