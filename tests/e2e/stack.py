@@ -26,8 +26,20 @@ from tests.golang import GoModule
 
 SERVICE_PORT = 6000
 """Where ScaledObjects find a scaler's Service."""
-INSTALLATIONS = ("kueue-gpu-scaler", "faulty", "ailing", "racing", "lagging", "rolling")
-"""Namespaces into which our service can be installed; each has a loopback address of its own."""
+INSTALLATIONS = (
+    "kueue-gpu-scaler",
+    "faulty",
+    "ailing",
+    "racing",
+    "lagging",
+    "rolling",
+    "single",
+    "frozen",
+)
+"""Namespaces into which our service can be installed; each has a loopback address of its own.
+
+An address that was down for minutes is one that KEDA may not try again for up to two.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

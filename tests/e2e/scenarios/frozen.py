@@ -19,6 +19,8 @@ from tests.e2e.world import Scenario, World
 FROZEN = 60.0
 INTO = 10.0
 """Seconds until others are looked at, so that what hangs has had time to block them."""
+INSTALLED = {"single": 1, "frozen": 2}
+"""Replicas by installation."""
 TARGETS = 12
 """More than the HPA has workers."""
 LONG = 120
@@ -32,16 +34,16 @@ def f11(world: World) -> str:
     with bench(world, "f11") as b:
         b.target("healthy", replicas=2, answers=wants(2))
         b.settled("healthy")
-        return "; ".join(_frozen(b, size) for size in (1, 2))
+        return "; ".join(_frozen(b, name, size) for name, size in INSTALLED.items())
 
 
-def _frozen(b: Bench, replicas: int) -> str:
+def _frozen(b: Bench, installation: str, replicas: int) -> str:
     def alter(service: Installation) -> None:
         service.size = replicas
 
     name, cooldowns = f"f11-of-{replicas}", (COOLDOWN, LONG)
     with busy(
-        b.world, name, installation="rolling", targets=TARGETS, cooldowns=cooldowns, alter=alter
+        b.world, name, installation=installation, targets=TARGETS, cooldowns=cooldowns, alter=alter
     ) as lot:
         lot.fine()
         before, since = _step(b), time.monotonic()
