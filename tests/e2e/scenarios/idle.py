@@ -76,12 +76,6 @@ def _wakes(s: Server, replicas: int) -> str:
     return f"request: 0->1 after {raised:.1f} s, a pod Ready {first:.1f} s, all {full:.1f} s"
 
 
-def _scraped(s: Server) -> None:
-    """Let Prometheus see the gateway's counter before it grows: a first value is no increase."""
-    seen = s.world.gpus.scrapes + 3
-    until(lambda: s.world.gpus.scrapes >= seen, "three scrapes", within=SOON)
-
-
 def i2(world: World) -> str:
     """Keep all pods for one sample of one GPU of one pod, and let them go when it is over."""
     with server(world, "i2", replicas=2, gpus=2) as s:
@@ -199,11 +193,10 @@ def i5(world: World) -> str:
 
 
 def i7(world: World) -> str:
-    """Leave alone what was woken and has no node to run on."""
-    with server(world, "i7", replicas=0, gpus=2, nodes=0) as s:
+    """Leave alone what its first request ever woke and has no node to run on."""
+    with server(world, "i7", replicas=0, gpus=2, nodes=0, known=False) as s:
         s.scaled(metadata={"replicas": "2"}, maximum=2)
         s.says("AtZero")
-        _scraped(s)
         asked = time.monotonic()
         world.gpus.request(s.namespace)
         full = s.sizes.until(s.name, 2, within=SOON)

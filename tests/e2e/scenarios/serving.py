@@ -200,6 +200,7 @@ def server(
     queue: str = "",
     nodes: int = 1,
     namespace: str = "",
+    known: bool = True,
 ) -> Iterator[Server]:
     """Give a server whose pods are vLLM's by their label, and what they need.
 
@@ -212,6 +213,7 @@ def server(
         queue: the LocalQueue in which its pods wait.
         nodes: how many it has.
         namespace: one that is there, in place of a fresh one.
+        known: whether the gateway has a counter of it before the first request.
     """
     where = namespace or world.namespace(ident)
     with Sizes(world.api, kind, where) as sizes:
@@ -226,7 +228,8 @@ def server(
             queue=queue,
             pool=where,
         )
-        world.gpus.gateway(where)
+        if known:
+            world.gpus.gateway(where)
         try:
             for number in range(nodes):
                 made.node(number)
