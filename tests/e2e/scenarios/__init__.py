@@ -5,6 +5,7 @@ from tests.e2e.scenarios import (
     faults,
     faults_api,
     faults_service,
+    frozen,
     growth,
     growth_nodes,
     growth_sizes,
@@ -32,4 +33,5 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_service.SCENARIOS,
     *race.SCENARIOS,
     *replicas.SCENARIOS,
+    *frozen.SCENARIOS,
 )

@@ -25,6 +25,8 @@ TARGETS = 12
 """More than the HPA has workers."""
 LONG = 120
 """Seconds of cooldown, more than the service is frozen for; what is shipped has 600."""
+COOLDOWNS = (COOLDOWN, LONG)
+"""Of each pair of targets in turn."""
 STEP = 100.0
 """Seconds for a step of the HPA; while its workers wait for us it takes up to 60."""
 
@@ -41,9 +43,9 @@ def _frozen(b: Bench, installation: str, replicas: int) -> str:
     def alter(service: Installation) -> None:
         service.size = replicas
 
-    name, cooldowns = f"f11-of-{replicas}", (COOLDOWN, LONG)
+    name = f"f11-of-{replicas}"
     with busy(
-        b.world, name, installation=installation, targets=TARGETS, cooldowns=cooldowns, alter=alter
+        b.world, name, installation=installation, targets=TARGETS, cooldowns=COOLDOWNS, alter=alter
     ) as lot:
         lot.fine()
         before, since = _step(b), time.monotonic()
@@ -54,7 +56,8 @@ def _frozen(b: Bench, installation: str, replicas: int) -> str:
         end = time.monotonic()
         gap = _longest_gap(b, since)
         after = _step(b)
-        right = _recovered(lot, since) - end
+        lot.scaled(_of(lot, LONG))
+        right = time.monotonic() - end
         return (
             f"one of {replicas} frozen for {FROZEN:.0f} s: right {right:.1f} s after, "
             f"{_fate(lot, since)}; a step of another scaler's target took {before:.1f}, "
@@ -63,10 +66,11 @@ def _frozen(b: Bench, installation: str, replicas: int) -> str:
         )
 
 
-def _recovered(lot: Busy, since: float) -> float:
-    """Wait until each target that runs has a value; give the time. Those at zero stay there."""
-    lot.scaled(set(lot.names) - set(lot.changed(since)))
-    return time.monotonic()
+def _of(lot: Busy, cooldown: int) -> list[str]:
+    """Give the targets with a cooldown."""
+    which = COOLDOWNS.index(cooldown)
+    pairs = enumerate(lot.names)
+    return [name for number, name in pairs if number // 2 % len(COOLDOWNS) == which]
 
 
 def _fate(lot: Busy, since: float) -> str:
@@ -74,11 +78,9 @@ def _fate(lot: Busy, since: float) -> str:
 
     Once KEDA's calls have hung until the HPA's deadline, the race takes some to zero.
     """
-    pairs = [(name, number // 2 % 2) for number, name in enumerate(lot.names)]
-    for name, is_long in pairs:
-        if is_long:
-            lot.sizes.held(name, since)
-    short = [name for name, is_long in pairs if not is_long]
+    for name in _of(lot, LONG):
+        lot.sizes.held(name, since)
+    short = _of(lot, COOLDOWN)
     gone = set(short) & set(lot.changed(since))
     return (
         f"{len(lot.names) - len(short)} targets held, of {len(short)} with a cooldown of "
