@@ -15,7 +15,7 @@ NODE: Mapping[str, str | int] = {GPUS: 8, "cpu": 96, "memory": "1000Gi", "pods":
 """What one node offers, in the policy and from the machines."""
 IDLE_AFTER = 12.0
 """Seconds."""
-MAX_SAMPLE_AGE = 5.0
+MAX_SAMPLE_AGE = 8.0
 MAX_WATCH_AGE = 90.0
 """A quiet watch shows no sign of life for up to a minute: bookmarks come as often."""
 PROVISIONING = 45.0
@@ -56,7 +56,7 @@ def policy(
         "prometheus": {
             "url": prometheus,
             "profile": profile,
-            "timeout": "2s",
+            "timeout": "4s",
             "refresh": f"{REFRESH:.0f}s",
             "scrapeInterval": f"{SCRAPE:.0f}s",
         },
@@ -82,4 +82,4 @@ def policy(
 def _gateway_requests() -> str:
     """Give the shipped query with a window of seconds."""
     shipped = yaml.safe_load((DEPLOY / "policy.yaml").read_text())["queries"]["gateway-requests"]
-    return str(shipped).replace("2m", "6s").replace("1h", "60s")
+    return str(shipped).replace("2m", "10s").replace("1h", "60s")
