@@ -46,11 +46,17 @@ _STATUS = {
 }
 
 
+def everywhere(_: str) -> bool:
+    """Speak of the pods of every namespace."""
+    return True
+
+
 class Gpus:
     """An exporter on loopback with switches; several may read one cluster.
 
     GPUs that no pod holds are exported without pod labels, as dcgm-exporter does; those of pods
-    in namespaces that the predicate refuses are another exporter's and left out.
+    in namespaces that the predicate refuses are another exporter's and left out, and then so are
+    those that nobody holds.
     """
 
     def __init__(
@@ -71,7 +77,7 @@ class Gpus:
         """
         self.fleet = fleet or Fleet(api)
         self._own_fleet = fleet is None
-        self._namespaces = namespaces or (lambda _: True)
+        self._namespaces = namespaces or everywhere
         self._clock = clock
         self._changed = threading.Condition()
         """Guards all below; a scrape's text is of one moment of them, and each burst is in one."""
@@ -233,6 +239,8 @@ class Gpus:
         for gpu in self.fleet.gpus():
             holder = gpu.holder
             if gpu.node in self._dropped_nodes:
+                continue
+            if holder is None and self._namespaces is not everywhere:
                 continue
             if holder and not self._namespaces(holder.namespace):
                 continue

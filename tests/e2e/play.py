@@ -13,7 +13,7 @@ from typing import TypedDict
 from tests.e2e.world import Scenario, World
 from tests.report import Report
 
-SIDE_BY_SIDE = 10
+SIDE_BY_SIDE = 6
 """Scenarios at the same time: they wait more than they work."""
 KEPT = ("ScaledObject", "HorizontalPodAutoscaler", "Workload", "MachineSet", "Pod", "Node", "Event")
 """Kinds whose objects are written down where a scenario failed."""

@@ -317,12 +317,15 @@ def test_a_frozen_exporter_can_be_stopped(cluster: FakeCluster) -> None:
 def test_two_exporters_share_a_fleet_and_each_has_its_own_faults(
     gpus: Gpus, cluster: FakeCluster
 ) -> None:
-    """A pod that the other speaks of is not called a free GPU."""
-    other = Gpus(cluster, lambda namespace: namespace != "ml", fleet=gpus.fleet)
+    """One that speaks of some namespaces knows neither others' GPUs nor free ones."""
+    ours = Gpus(cluster, lambda namespace: namespace == "ml", fleet=gpus.fleet)
+    theirs = Gpus(cluster, lambda namespace: namespace != "ml", fleet=gpus.fleet)
     gpus.inject(Fault.ALL_ZERO)
-    assert set(scraped(other)) == {("", 2)}
-    assert set(scraped(other, "DCGM_FI_DEV_POWER_USAGE").values()) == {60.0}
-    other.stop()
+    assert set(scraped(theirs)) == set()
+    assert set(scraped(ours)) == {gpu for gpu in scraped(gpus) if gpu[0]}
+    assert set(scraped(ours, "DCGM_FI_DEV_POWER_USAGE").values()) == {60.0}
+    ours.stop()
+    theirs.stop()
     cluster.delete("Pod", "chat-a", "ml")
     until(lambda: ("", 0) in scraped(gpus), "the fleet is still read", within=10)
 
