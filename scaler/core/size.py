@@ -138,6 +138,9 @@ class _Reading:
             return 0 if pool is None else sum(_in(node, pool.node_selector) for node in nodes)
         if trigger.gpus_per_node is None:
             return 0
+        labels = labels_asked(snapshot=self.snapshot, trigger=trigger)
+        if labels:
+            return sum(_in(node, labels) for node in nodes)
         return sum(dict(node.allocatable).get(trigger.resource, 0) > 0 for node in nodes)
 
     def _live_pods(self) -> int:
@@ -170,6 +173,12 @@ class _Reading:
             return target.replicas
         hpa = self._hpa(self.scaled_object)
         return 0 if hpa is None else _of_hpa(hpa) or 0
+
+
+def labels_asked(*, snapshot: Snapshot, trigger: QueueTrigger) -> tuple[tuple[str, str], ...]:
+    """Give the node labels of the trigger's ResourceFlavor; () = any, as where it is not there."""
+    flavor = None if trigger.flavor is None else snapshot.flavors.get(trigger.flavor)
+    return () if flavor is None else flavor.node_labels
 
 
 def _of_hpa(hpa: Hpa) -> int | None:

@@ -15,7 +15,7 @@ from scaler.core.policy import Policy, Pool
 from scaler.core.queue.claims import claim_of, owner_of
 from scaler.core.reasons import WorkloadClass
 from scaler.core.schedule import spare_nodes
-from scaler.core.size import Size, size_of
+from scaler.core.size import Size, labels_asked, size_of
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import QueueTrigger, TriggerRef
 
@@ -69,7 +69,9 @@ class Nodes:
 def pool_asked(question: QueueQuestion) -> Pool | None:
     """Give the pool of the policy, or the nameless one of gpusPerNode; None = there is none.
 
-    The nameless pool has no maxNodes of its own: the ScaledObject's maximum stands for it.
+    The nameless pool has no maxNodes of its own: the ScaledObject's maximum stands for it. Where
+    the trigger names a ResourceFlavor its nodes are that flavor's; other nodes with such devices
+    would be taken for the target's own, and hide those that are still to come.
     """
     trigger, scaled_object = question.trigger, question.scaled_object
     if trigger.pool is not None:
@@ -78,7 +80,7 @@ def pool_asked(question: QueueQuestion) -> Pool | None:
         return None
     return Pool(
         name=f"gpusPerNode={trigger.gpus_per_node}",
-        node_selector=(),
+        node_selector=labels_asked(snapshot=question.snapshot, trigger=trigger),
         node=((trigger.resource, trigger.gpus_per_node),),
         max_nodes=_LARGEST if scaled_object is None else scaled_object.max_replicas,
     )

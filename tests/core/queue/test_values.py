@@ -270,3 +270,25 @@ def test_taints_that_no_pod_tolerates_do_not_buy_nodes_for_ever() -> None:
     nodes = [make_node(name=name, taints=taint) for name in ("a", "b")]
     got = ask(make_cluster(*make_jobs(1), size=2, nodes=nodes))
     assert (got.value, got.reason) == (2, Reason.FITS_NO_NODE)
+
+
+# --- gpusPerNode with a ResourceFlavor ---------------------------------------------------------
+
+
+def test_nodes_of_other_flavors_do_not_hide_those_that_come() -> None:
+    """Two nodes were just asked for: nodes of others with such devices are none of them."""
+    others = [make_node(name=f"other-{one}", labels={"type": "other"}) for one in range(4)]
+    snapshot = replace(
+        make_cluster(*make_jobs(2), size=2, nodes=others, resized=NOW - 5),
+        flavors={"gpu": make_flavor(node_labels={"type": "a100"})},
+    )
+    got = ask(snapshot, {**SHORTHAND, "resourceFlavor": "gpu"})
+    assert (pool_evidence(got).present, pool_evidence(got).coming) == (0, 2)
+    assert got.value == 2
+
+
+def test_without_a_flavor_every_node_with_devices_is_the_pool_s() -> None:
+    """The shorthand is for clusters whose GPU nodes are all alike."""
+    nodes = [make_node(name=f"any-{one}", labels={"type": str(one)}) for one in range(2)]
+    got = ask(make_cluster(*make_jobs(2), size=2, nodes=nodes, resized=NOW - 5), SHORTHAND)
+    assert (pool_evidence(got).present, got.value) == (2, 2)
