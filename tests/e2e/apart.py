@@ -33,7 +33,7 @@ def policy_of(prometheus: str, installation: str, **safety: object) -> str:
         safety={
             "minCoveragePercent": 50,
             "maxSampleAge": f"{SAMPLE_AGE:.0f}s",
-            "massIdle": {"workloads": 2, "percent": 30, "for": "1h"},
+            "massIdle": {"workloads": 2, "percent": 10, "for": "1h"},
             **safety,
         },
     )
