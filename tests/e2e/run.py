@@ -84,10 +84,7 @@ def _play_all(given: argparse.Namespace, report: Report) -> list[Line]:
     with world(folder, keda=given.keda, older_kueue=given.older_kueue) as there:
         say(f"up after {time.monotonic() - began:.0f} s")
         play = Play(world=there, report=report)
-        play.side_by_side([each for each in chosen if not each.alone])
-        for each in chosen:
-            if each.alone:
-                play.one(each)
+        play.all(chosen)
         say(f"all played after {time.monotonic() - began:.0f} s")
     return play.lines
 

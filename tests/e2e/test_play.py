@@ -1,7 +1,12 @@
 """Which scenarios are played side by side."""
 
-from tests.e2e.play import in_rows
+from pathlib import Path
+from typing import Self, cast
+
+from tests.e2e.play import Play, in_rows
+from tests.e2e.waiting import NeverCameError
 from tests.e2e.world import Scenario, World
+from tests.report import Report
 
 
 def _played(_: World) -> str:
@@ -29,3 +34,62 @@ def test_a_scenario_is_not_in_the_row_of_those_that_share_its_id() -> None:
     """Ids and what is shared are different names."""
     lone, other = _scenario("x"), _scenario("other", shares="x")
     assert in_rows([lone, other]) == [[lone], [other]]
+
+
+class Stage:
+    """A world that has nothing to look at."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def stack(self) -> Self:
+        """Give the folder of the run."""
+        return self
+
+
+def _play(folder: Path, *scenarios: Scenario) -> Play:
+    """Play scenarios in a world of nothing."""
+    play = Play(world=cast("World", Stage(folder)), report=Report(title="e2e"))
+    play.all(scenarios)
+    return play
+
+
+def _acts(name: str, *acts: Exception | str, alone: bool = False) -> Scenario:
+    """Give a scenario that does one thing after the other, once each time it is played."""
+    left = list(acts)
+
+    def act(_: World) -> str:
+        done = left.pop(0)
+        if isinstance(done, Exception):
+            raise done
+        return done
+
+    return Scenario(id=name, title=name, play=act, alone=alone)
+
+
+def test_what_came_late_is_played_once_more(tmp_path: Path) -> None:
+    """And its line says so."""
+    play = _play(tmp_path, _acts("slow", NeverCameError("a node"), "4 nodes"))
+    assert [(each["ok"], each["said"]) for each in play.lines] == [(True, "4 nodes (second try)")]
+    assert play.report.exit_code() == 0
+
+
+def test_what_never_comes_fails(tmp_path: Path) -> None:
+    """There is no third try."""
+    play = _play(tmp_path, _acts("slow", NeverCameError("a node"), NeverCameError("a node")))
+    assert [each["ok"] for each in play.lines] == [False]
+    assert play.report.exit_code() == 1
+
+
+def test_what_must_never_happen_is_final(tmp_path: Path) -> None:
+    """Once is too often, whether another time it would not."""
+    play = _play(tmp_path, _acts("zero", AssertionError("went to zero"), "never asked again"))
+    assert [each["said"] for each in play.lines] == ["AssertionError: went to zero"]
+    assert (tmp_path / "failed" / "zero" / "trace.txt").exists()
+
+
+def test_those_that_disturb_others_come_after_them(tmp_path: Path) -> None:
+    """Whatever their place in the list."""
+    play = _play(tmp_path, _acts("rough", "1", alone=True), _acts("calm", "2"))
+    assert [each["id"] for each in play.lines] == ["calm", "rough"]

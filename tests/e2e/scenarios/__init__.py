@@ -22,6 +22,8 @@ POOLS = (*growth.POOLS, *growth_sizes.POOLS, *growth_nodes.POOLS, *replicas.POOL
 NAMESPACES = idle.NAMESPACES
 """Namespaces of the policy with thresholds of their own."""
 SCENARIOS: tuple[Scenario, ...] = (
+    *race.SCENARIOS,  # the longest begin first
+    *replicas.SCENARIOS,
     *growth.SCENARIOS,
     *growth_sizes.SCENARIOS,
     *growth_nodes.SCENARIOS,
@@ -31,7 +33,5 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults.SCENARIOS,
     *faults_api.SCENARIOS,
     *faults_service.SCENARIOS,
-    *race.SCENARIOS,
-    *replicas.SCENARIOS,
     *frozen.SCENARIOS,
 )

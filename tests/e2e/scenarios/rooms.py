@@ -12,7 +12,7 @@ from tests.e2e.policies import GPUS as DEVICES
 from tests.e2e.policies import NODE, POOL_LABEL, pool
 from tests.e2e.queues import cluster_queue, flavor, job, local_queue, topology
 from tests.e2e.sizes import Sizes
-from tests.e2e.waiting import until
+from tests.e2e.waiting import NeverCameError, until
 from tests.e2e.world import World
 
 SOON = 120.0
@@ -58,8 +58,19 @@ class Room:
         self.world.api.create(job(name, namespace=self.name, pods=pods, gpus=gpus, **given))
 
     def grows_to(self, size: int, *, within: float = GROWN) -> float:
-        """Wait until the target has a size; give the monotonic time of it."""
-        return self.sizes.until(self.name, size, within=within)
+        """Wait until the target has a size; give the monotonic time of it.
+
+        Raises:
+            NeverCameError: it did not in time.
+            AssertionError: it grew beyond it instead.
+        """
+        try:
+            return self.sizes.until(self.name, size, within=within)
+        except NeverCameError:
+            steps = self.sizes.steps(self.name)
+            if max(steps, default=0) > size:
+                raise AssertionError(f"overshot {size}: {steps}") from None
+            raise
 
     def stays(self, size: int, *, seconds: float = STAYS) -> None:
         """Demand that the target keeps a size for a time, and was never larger.
