@@ -43,6 +43,7 @@ class Play:
     lines: list[Line] = field(default_factory=list)
     late: list[Scenario] = field(default_factory=list)
     """What did not come in time: on a machine that does too much at once that proves nothing."""
+    over: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def side_by_side(self, chosen: Sequence[Scenario]) -> None:
@@ -64,16 +65,22 @@ class Play:
         """Play side by side what disturbs nobody, the rest alone, and again alone what was late.
 
         Only what did not come in time has a second try. What must never happen and did is final.
+        Where this is interrupted, what goes on in other threads until the end is not told.
         """
-        self.side_by_side([each for each in chosen if not each.alone])
-        for each in chosen:
-            if each.alone:
-                self.one(each)
-        for each in tuple(self.late):
-            self.one(each, last=True)
+        try:
+            self.side_by_side([each for each in chosen if not each.alone])
+            for each in chosen:
+                if each.alone:
+                    self.one(each)
+            for each in tuple(self.late):
+                self.one(each, last=True)
+        finally:
+            self.over.set()
 
     def one(self, scenario: Scenario, *, last: bool = False) -> None:
         """Play one scenario and print its line."""
+        if self.over.is_set():
+            return
         began = time.monotonic()
         wrong, late = "", False
         try:
@@ -84,6 +91,8 @@ class Play:
             self._keep(scenario, traceback.format_exc())
         seconds = time.monotonic() - began
         with self._lock:
+            if self.over.is_set():
+                return
             if late and not last:
                 self.late.append(scenario)
                 say(f"late {scenario.id:4} {scenario.title}: {wrong}")
