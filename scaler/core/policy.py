@@ -56,7 +56,7 @@ class Pool:
 
     name: str
     node_selector: tuple[tuple[str, str], ...]
-    """Sorted; non-empty."""
+    """Sorted; non-empty, but where `open_ended`."""
     node: Amounts
     """What one node offers to jobs; `pods` included where given."""
     max_nodes: int
@@ -65,6 +65,8 @@ class Pool:
     """Seconds."""
     not_ready_grace: float = 300.0
     """Seconds."""
+    open_ended: bool = False
+    """Of gpusPerNode: it names one sort of device; its nodes show it, nothing else is limited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

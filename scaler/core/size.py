@@ -139,9 +139,10 @@ class _Reading:
         if trigger.gpus_per_node is None:
             return 0
         labels = labels_asked(snapshot=self.snapshot, trigger=trigger)
-        if labels:
-            return sum(_in(node, labels) for node in nodes)
-        return sum(dict(node.allocatable).get(trigger.resource, 0) > 0 for node in nodes)
+        return sum(
+            dict(node.allocatable).get(trigger.resource, 0) > 0 and _in(node, labels)
+            for node in nodes
+        )
 
     def _live_pods(self) -> int:
         """Count live pods of an idle trigger's component, else of the target's selector."""

@@ -125,9 +125,12 @@ def fleet_of(
 
 
 def belongs(node: Node, pool: Pool) -> bool:
-    """Say whether a node is the pool's; without a selector all that offer its devices are."""
-    if not pool.node_selector:
-        return has_devices(node, pool)
+    """Say whether a node is the pool's; of an open-ended one, if it shows the devices too.
+
+    Its labels are those of a ResourceFlavor, which nodes without devices may bear as well.
+    """
+    if pool.open_ended and not has_devices(node, pool):
+        return False
     return all(node.labels.get(key) == value for key, value in pool.node_selector)
 
 

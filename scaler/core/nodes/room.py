@@ -45,9 +45,8 @@ class Room:
 
         A pool that names only its devices' number limits nothing else.
         """
-        open_ended = not self.pool.node_selector
         asked = {name for item in items for name, _ in item.shape.requests}
-        node = {name: UNLIMITED for name in asked if open_ended or "/" not in name}
+        node = {name: UNLIMITED for name in asked if self.pool.open_ended or "/" not in name}
         node |= dict(self.pool.node)
         if self.fleet.offered is not None:
             shown = {PODS: UNLIMITED, **dict(self.fleet.offered)}
@@ -58,8 +57,7 @@ class Room:
         """Say whether the pod may go to the pool's nodes, whatever their size and taints."""
         offered = {name for name, amount in self.pool.node if amount}
         asked = {name for name, _ in shape.requests if "/" in name}
-        # A pool without a selector names one sort of device and limits nothing else.
-        devices = asked <= offered if self.pool.node_selector else offered <= asked
+        devices = offered <= asked if self.pool.open_ended else asked <= offered
         return devices and admits(shape, self.fleet.labels, (), complete=False)
 
     def holds(self, item: Item) -> bool:

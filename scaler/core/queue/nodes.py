@@ -83,6 +83,7 @@ def pool_asked(question: QueueQuestion) -> Pool | None:
         node_selector=labels_asked(snapshot=question.snapshot, trigger=trigger),
         node=((trigger.resource, trigger.gpus_per_node),),
         max_nodes=_LARGEST if scaled_object is None else scaled_object.max_replicas,
+        open_ended=True,
     )
 
 

@@ -28,7 +28,7 @@ def needed_kinds(snapshot: Snapshot, trigger: QueueTrigger) -> frozenset[Kind]:
     conditional = {
         Kind.COHORTS: any(one.cohort is not None for one in queues),
         Kind.RESOURCE_FLAVORS: nodes
-        and trigger.pool is not None
+        and (trigger.pool is not None or trigger.flavor is not None)
         and any(one.groups for one in queues),
         Kind.ADMISSION_CHECKS: any(_checked(snapshot, name) for name in trigger.cluster_queues),
         Kind.NODES: nodes,

@@ -29,7 +29,7 @@ POOL = Pool(
     provisioning_timeout=900.0,
     not_ready_grace=300.0,
 )
-NAMELESS = Pool(name="", node_selector=(), node=amounts(gpu=8), max_nodes=10)
+NAMELESS = Pool(name="", node_selector=(), node=amounts(gpu=8), max_nodes=10, open_ended=True)
 YOUNG = NOW - 60
 DEDICATED = Taint(key="dedicated", value="ml")
 

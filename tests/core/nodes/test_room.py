@@ -39,7 +39,9 @@ POOL = Pool(
     node=amounts({"cpu": 188_000}, gpu=8),
     max_nodes=10,
 )
-NAMELESS = Pool(name="gpusPerNode=8", node_selector=(), node=amounts(gpu=8), max_nodes=10)
+NAMELESS = Pool(
+    name="gpusPerNode=8", node_selector=(), node=amounts(gpu=8), max_nodes=10, open_ended=True
+)
 FLAVORS = {"gpu": make_flavor(tolerations=(Toleration(key="dedicated", operator="Exists"),))}
 RACK = "topology.example.com/rack"
 

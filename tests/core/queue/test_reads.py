@@ -32,6 +32,11 @@ TOTAL = QueueTrigger(cluster_queues=("gpu-cq",), pool="gpu")
             id="nodes without a pool",
         ),
         pytest.param(
+            QueueTrigger(cluster_queues=("gpu-cq",), gpus_per_node=8, flavor="gpu"),
+            {Kind.NODES, Kind.PODS, Kind.RESOURCE_FLAVORS},
+            id="nodes of a flavor",
+        ),
+        pytest.param(
             QueueTrigger(cluster_queues=("gpu-cq",), unit=Unit.GPUS), {Kind.PODS}, id="GPUs"
         ),
         pytest.param(

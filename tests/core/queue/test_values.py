@@ -287,6 +287,27 @@ def test_nodes_of_other_flavors_do_not_hide_those_that_come() -> None:
     assert got.value == 2
 
 
+def test_a_flavor_s_nodes_without_devices_are_none_of_the_pool_s() -> None:
+    """Else they would stand for nodes that come, which were asked for again at each poll."""
+    plain = [make_node(name=f"cpu-{one}", gpus=0, labels={"type": "spot"}) for one in range(4)]
+    snapshot = replace(
+        make_cluster(*make_jobs(2), size=2, nodes=plain, resized=NOW - 5),
+        flavors={"gpu": make_flavor(node_labels={"type": "spot"})},
+    )
+    got = ask(snapshot, {**SHORTHAND, "resourceFlavor": "gpu"})
+    assert (pool_evidence(got).present, got.value) == (0, 2)
+
+
+def test_with_a_flavor_gpus_per_node_limits_nothing_but_its_device() -> None:
+    """Pods that ask for a fabric beside their GPUs would wait for ever."""
+    shape = make_shape(gpus=8, requests={"rdma/hca": 1})
+    workload = make_workload(pod_sets=(make_pod_set(shape=shape),))
+    snapshot = replace(
+        make_cluster(workload), flavors={"gpu": make_flavor(node_labels={"type": "a100"})}
+    )
+    assert ask(snapshot, {**SHORTHAND, "resourceFlavor": "gpu"}).value == 1
+
+
 def test_without_a_flavor_every_node_with_devices_is_the_pool_s() -> None:
     """The shorthand is for clusters whose GPU nodes are all alike."""
     nodes = [make_node(name=f"any-{one}", labels={"type": str(one)}) for one in range(2)]

@@ -24,10 +24,10 @@ def f7(world: World) -> str:
         _cooldown(p, PATIENT)
         try:
             both = _both_killed(p)
+            p.right(time.monotonic())
+            return f"both killed: {both}; one of two: {_one_killed(p)}"
         finally:
             _cooldown(p, COOLDOWN)
-        p.right(time.monotonic())
-        return f"both killed: {both}; one of two: {_one_killed(p)}"
 
 
 def _both_killed(p: Patients) -> str:
@@ -52,7 +52,7 @@ def _both_killed(p: Patients) -> str:
 
 
 def _one_killed(p: Patients) -> str:
-    """Kill the one that KEDA is connected to at the short cooldown: the other one answers."""
+    """Kill the one that KEDA is connected to: the other one answers."""
     since = time.monotonic()
     lost, left = p.scaler.replicas
     lost.kill()
