@@ -10,6 +10,7 @@ from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import IdleTrigger, QueueTrigger, Trigger
 from tests.builders import (
     NOW,
+    make_flavor,
     make_hpa,
     make_node,
     make_pod,
@@ -227,6 +228,22 @@ def bundle(trigger: Trigger | None, **sources: SourceState) -> int | None:
 def test_a_bundles_size_is_what_is_present(trigger: Trigger | None, want: int | None) -> None:
     """A bundles size is what is present."""
     assert bundle(trigger) == want
+
+
+def test_a_flavor_s_nodes_with_devices_are_present() -> None:
+    """Neither another flavor's, nor its own that have none: they are nobody's GPU nodes."""
+    labels = {"type": "spot"}
+    snapshot = make_snapshot(
+        nodes=[
+            make_node(labels=labels),
+            make_node(name="cpu", labels=labels, gpus=0),
+            make_node(name="other", labels={}),
+        ],
+        flavors=[make_flavor(node_labels=labels)],
+        bundle=True,
+    )
+    asked = replace(NODES, pool=None, gpus_per_node=8, flavor="gpu")
+    assert size(snapshot, None, asked).value == 1
 
 
 def test_a_bundle_without_the_source_has_no_size() -> None:
