@@ -2,8 +2,9 @@
 
 Usage: python -m tests.e2e.versions
 
-Takes about an hour and a half on two cores with built programs. Scenarios that speak of KEDA's newest version
-alone are left out with older ones; what must never happen is repeated with the newest.
+Takes about an hour and a half on two cores with built programs. Scenarios that speak of KEDA's
+newest version alone are left out with older ones; what must never happen is repeated with the
+newest.
 """
 
 import json
