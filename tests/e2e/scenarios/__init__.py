@@ -22,13 +22,13 @@ POOLS = (*growth.POOLS, *growth_sizes.POOLS, *growth_nodes.POOLS, *replicas.POOL
 NAMESPACES = idle.NAMESPACES
 """Namespaces of the policy with thresholds of their own."""
 SCENARIOS: tuple[Scenario, ...] = (
-    *race.SCENARIOS,  # the longest begin first
-    *replicas.SCENARIOS,
     *growth.SCENARIOS,
     *growth_sizes.SCENARIOS,
     *growth_nodes.SCENARIOS,
     *idle.SCENARIOS,
     *idle_kueue.SCENARIOS,
+    *race.SCENARIOS,  # long, and not beside the pools: each brings replicas of its own
+    *replicas.SCENARIOS,
     *contract.SCENARIOS,
     *faults.SCENARIOS,
     *faults_api.SCENARIOS,
