@@ -95,8 +95,9 @@ class _Reading:
         if target is not None and self._believed(SELECTED[kind]):
             return target.replicas, f"spec.replicas of {kind}/{name}"
         hpa = self._hpa(scaled_object)
-        if hpa is not None and _of_hpa(hpa) is not None and self._believed(Kind.HPAS):
-            return _of_hpa(hpa), f"currentReplicas of HPA {hpa.name}"
+        read = None if hpa is None else _of_hpa(hpa)
+        if hpa is not None and read is not None and self._believed(Kind.HPAS):
+            return read[0], f"{read[1]} of HPA {hpa.name}"
         watched = "can't be read" if kind in SELECTED else "is of no watched kind"
         return None, f"{kind}/{name} {watched}, and {self._hpa_lacks(scaled_object, hpa)}"
 
@@ -173,7 +174,8 @@ class _Reading:
         if target is not None:
             return target.replicas
         hpa = self._hpa(self.scaled_object)
-        return 0 if hpa is None else _of_hpa(hpa) or 0
+        read = None if hpa is None else _of_hpa(hpa)
+        return 0 if read is None else read[0]
 
 
 def labels_asked(*, snapshot: Snapshot, trigger: QueueTrigger) -> tuple[tuple[str, str], ...]:
@@ -182,16 +184,23 @@ def labels_asked(*, snapshot: Snapshot, trigger: QueueTrigger) -> tuple[tuple[st
     return () if flavor is None else flavor.node_labels
 
 
-def _of_hpa(hpa: Hpa) -> int | None:
-    """Give what the last sync left; until the next one currentReplicas is what it began with.
+def _of_hpa(hpa: Hpa) -> tuple[int, str] | None:
+    """Give what the last sync left, and what tells it, None = not known.
+
+    Until the next sync currentReplicas is what the last one began with.
 
     Nodes may be there and run jobs before that next one: a smaller size would take them for more
-    than is wanted.
+    than is wanted. What is desired is what was written, limits of speed and number applied.
+    Source: Kubernetes pkg/controller/podautoscaler/horizontal.go.
     """
     if hpa.scaling_disabled:
-        return 0
+        return 0, "ScalingDisabled"
     found, left = hpa.current_replicas, hpa.desired_replicas
-    return found if found is None or left is None or hpa.scaling_failed else max(found, left)
+    if found is None:
+        return None
+    if left is None or left <= found or hpa.scaling_failed:
+        return found, "currentReplicas"
+    return left, "desiredReplicas"
 
 
 def _in(node: Node, selector: tuple[tuple[str, str], ...]) -> bool:

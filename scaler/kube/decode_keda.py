@@ -6,6 +6,7 @@ from scaler.kube.decode_meta import FALSE, by_type, moment, moment_or, opted_out
 from scaler.kube.structs_core import (
     Behavior,
     HpaMetadata,
+    HpaStatus,
     ScaledObjectAnnotations,
     ScaleTargetRef,
     WireHpa,
@@ -82,13 +83,19 @@ def hpa(wire: WireHpa) -> Hpa | None:
         namespace=wire.metadata.namespace,
         name=wire.metadata.name,
         current_replicas=status.current_replicas,
-        desired_replicas=status.desired_replicas,
+        desired_replicas=None if _refused(status) else status.desired_replicas,
         scaling_disabled=disabled,
         scaling_failed=inactive and not disabled,
         scaling_active_changed=moment(active.last_transition_time) if active is not None else None,
         last_scale=moment(status.last_scale_time),
         tolerance_up=None if tolerance is None else amount("cpu", tolerance) / 1000,
     )
+
+
+def _refused(status: HpaStatus) -> bool:
+    """Say whether the last sync could not write the size: desiredReplicas is of an earlier one."""
+    able = by_type(status.conditions).get("AbleToScale")
+    return able is not None and able.status == FALSE and able.reason == "FailedUpdateScale"
 
 
 def _made_by_keda(meta: HpaMetadata) -> bool:

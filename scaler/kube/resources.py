@@ -228,7 +228,8 @@ _TABLE = (
             "metadata.{name,namespace,ownerReferences}",
             "metadata.labels[scaledobject.keda.sh/name, app.kubernetes.io/managed-by]",
             "spec.behavior.scaleUp.tolerance",
-            "status.{currentReplicas,lastScaleTime,conditions[ScalingActive]}",
+            "status.{currentReplicas,desiredReplicas,lastScaleTime}",
+            "status.conditions[ScalingActive, AbleToScale]",
         ),
     ),
     Resource(

@@ -104,7 +104,8 @@ def test_an_hpa_that_just_grew_its_target_says_how_far(
     hpa = replace(
         make_hpa(name="hpa", current_replicas=5), desired_replicas=desired, scaling_failed=failed
     )
-    assert handled(hpa).value == want
+    field = "desiredReplicas" if want > 5 else "currentReplicas"
+    assert (handled(hpa).value, handled(hpa).detail) == (want, f"{field} of HPA hpa")
 
 
 @pytest.mark.parametrize(

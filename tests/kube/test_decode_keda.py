@@ -75,3 +75,26 @@ def test_a_failing_hpa_is_told_from_one_at_zero(
     assert isinstance(record, Hpa)
     assert (record.current_replicas, record.desired_replicas) == (1, 5)
     assert (record.scaling_disabled, record.scaling_failed) == want
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "want"),
+    [
+        ("True", "SucceededRescale", 5),
+        ("True", "ReadyForNewScale", 5),
+        ("False", "FailedGetScale", 5),
+        ("False", "FailedUpdateScale", None),
+    ],
+)
+def test_what_an_hpa_could_not_write_is_not_what_it_left(
+    status: str, reason: str, want: int | None
+) -> None:
+    """It keeps the number that it wrote before, while somebody else may have shrunk the target."""
+    able = {"type": "AbleToScale", "status": status, "reason": reason}
+    document = {
+        "metadata": {"name": "h", "namespace": "ml", "labels": {"scaledobject.keda.sh/name": "so"}},
+        "status": {"conditions": [able], "currentReplicas": 1, "desiredReplicas": 5},
+    }
+    record = one(Kind.HPAS, document)
+    assert isinstance(record, Hpa)
+    assert (record.current_replicas, record.desired_replicas) == (1, want)

@@ -112,7 +112,7 @@ class Hpa:
     current_replicas: int | None = None
     """As its last sync found it. Absent at zero (Kubernetes 1.37, measured)."""
     desired_replicas: int | None = None
-    """As its last sync left it; while it fails, an old number."""
+    """As its last sync left it; while it fails, an old number. None where its write was refused."""
     scaling_disabled: bool = False
     """ScalingActive=False with reason ScalingDisabled: the target is at zero."""
     scaling_failed: bool = False

@@ -61,8 +61,16 @@ class World:
     machines: list[Machine]
     sync: int = 1
     """Steps between two looks of the HPA."""
+    most: int = 100
+    """Nodes that the HPA may add at once."""
+    refused: frozenset[int] = frozenset()
+    """Steps at which a quota refuses what the HPA writes."""
     step: int = 0
     size: int = 0
+    found: int = 0
+    """The size as the HPA's last sync found it."""
+    left: int | None = 0
+    """The size as that sync left it; None where its write was refused."""
     resized: Instant = NOW - 7200
     ordered: list[tuple[int, Machine]] = field(default_factory=list)
     admitted: dict[int, int] = field(default_factory=dict)
@@ -143,10 +151,11 @@ class World:
     def look(self) -> int:
         """Decide on what there is now."""
         hpa = make_hpa(
-            current_replicas=self.size or None,
-            scaling_disabled=self.size == 0,
+            current_replicas=self.found or None,
+            scaling_disabled=self.found == 0 and not self.left,
             scaling_active_changed=self.resized,
         )
+        hpa = replace(hpa, desired_replicas=self.left)
         for kind in Kind:
             alive = SourceState(synced=True, last_alive=self.now)
             self.joiner.apply(SourceChanged(kind=kind, state=alive))
@@ -160,13 +169,25 @@ class World:
         return decision.value
 
     def resize(self, value: int) -> None:
-        """Let the HPA follow, as often as it syncs; each new replica is a machine ordered."""
-        if self.step % self.sync or value <= self.size:
+        """Let the HPA follow, as often as it syncs; each new replica is a machine ordered.
+
+        From zero KEDA takes the first step, and the HPA sees it at its next sync.
+        """
+        if self.step % self.sync:
             return
-        for _ in range(value - self.size):
+        self.found = self.left = self.size
+        wanted = min(value, self.size + self.most) if self.size else min(value, 1)
+        if wanted <= self.size:
+            return
+        if self.step in self.refused:
+            self.left = None
+            return
+        for _ in range(wanted - self.size):
             machine = self.machines[len(self.ordered) % len(self.machines)]
             self.ordered.append((self.step, machine))
-        self.size, self.resized = value, self.now
+        self.found = self.size or 1
+        self.left = self.size = wanted
+        self.resized = self.now
 
 
 def _node(name: str, machine: Machine, *, joined: int, step: int) -> Node:
@@ -250,3 +271,24 @@ def test_small_jobs_are_all_placed_and_never_cost_a_node_each(
         assert world.size <= value <= len(found)
         world.resize(value)
     assert len(world.bound) == len(found)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(jobs, min_size=1, max_size=8),
+    st.lists(machines, min_size=1, max_size=4),
+    st.integers(1, 3),
+    st.integers(1, 3),
+    st.frozensets(st.integers(0, STEPS - 20)),
+)
+def test_neither_limits_nor_refusals_of_the_hpa_make_the_value_run_away(
+    found: list[Job], kinds: list[Machine], sync: int, most: int, refused: frozenset[int]
+) -> None:
+    """The HPA's numbers are behind its target's, in steps, or those of a write that failed."""
+    world = World(jobs=found, machines=kinds, sync=sync, most=most, refused=refused)
+    for world.step in range(STEPS):
+        world.act()
+        value = world.look()
+        assert value == sum(job.arrives <= world.step for job in found)
+        world.resize(value)
+    assert world.size == len(found)
