@@ -15,7 +15,8 @@ _PROVISIONING_TIMEOUT = 900.0
 _DEFAULT_TOLERANCE = 0.1
 """The HPA's, where behavior.scaleUp.tolerance is not in force."""
 
-_QUOTA_CLASSES = (WorkloadClass.QUOTA, WorkloadClass.NOT_EVALUATED)
+_QUOTA_CLASSES = (WorkloadClass.QUOTA, WorkloadClass.NOT_EVALUATED, WorkloadClass.TOPOLOGY)
+"""Classes that make demand as far as quota is free; of B an admission may just have taken it."""
 
 
 def demand_of(question: QueueQuestion, *, flavor: str | None) -> Demand:

@@ -1,6 +1,7 @@
 """Waiting: what is summed up for the reason of a queue signal."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -37,6 +38,15 @@ def test_what_makes_demand_and_what_waits_for_quota() -> None:
     """Of five jobs two find quota, three wait for it."""
     got = _waiting(make_cluster(*make_jobs(5), quota=16))
     assert (got.workloads, got.for_quota, got.delayed) == (2, 3, 0)
+
+
+def test_a_place_that_quota_is_no_longer_free_for_waits_for_quota() -> None:
+    """Kueue last said that it lacks nodes, before another got the quota; that would go unsaid."""
+    holds = make_workload(name="holds", gpus=8, admitted=True, reserved=True)
+    lacks = make_workload(name="lacks", gpus=8, standing=WorkloadClass.TOPOLOGY)
+    snapshot = make_cluster(replace(holds, reserved_at=NOW - 1), lacks, quota=8)
+    got = _waiting(snapshot)
+    assert (got.workloads, got.for_quota) == (0, 1)
 
 
 def test_what_is_delayed_makes_no_demand_yet() -> None:
