@@ -55,7 +55,8 @@ def add_parser(commands: Commands) -> None:
         type=float,
         default=0.0,
         metavar="SECONDS",
-        help="how long to answer on, not ready, after the signal to stop; default: %(default)g s",
+        help="how long to answer on, not ready, after the signal to stop; from 5 s on connections "
+        "grow no older, so that each has left by then; default: %(default)g s",
     )
     parser.add_argument("--verbose", action="store_true", help="log debug messages")
     add_cluster_arguments(parser)

@@ -216,7 +216,7 @@ class ScaleLoop:
         desired = self._autoscaler.desired(metrics, replicas=replicas, present=present, now=now)
         if desired != replicas:
             self._resize(desired, expected=replicas)
-        self._report_hpa(replicas=replicas, reason=reason, scaled=desired != replicas)
+        self._report_hpa(replicas=replicas, desired=desired, reason=reason)
 
     def _metrics(self) -> list[Metric]:
         """Read every trigger live; one spec that can't be had fails them all."""
@@ -237,7 +237,7 @@ class ScaleLoop:
             return [Metric(usage=None, target=1.0)]
         return [Metric(usage=a.value, target=a.target.per_replica) for a in answers]
 
-    def _report_hpa(self, *, replicas: int, reason: str, scaled: bool = False) -> None:
+    def _report_hpa(self, *, replicas: int, desired: int = 0, reason: str) -> None:
         now = self._clock.now()
 
         def write(after: Document) -> None:
@@ -245,7 +245,8 @@ class ScaleLoop:
             status.pop("currentReplicas", None)
             if replicas:
                 status["currentReplicas"] = replicas
-            if scaled:
+            status["desiredReplicas"] = desired
+            if desired != replicas:
                 status["lastScaleTime"] = timestamp(now)
             good = reason == "ValidMetricFound"
             set_condition(after, "ScalingActive", status=good, reason=reason, message="", now=now)

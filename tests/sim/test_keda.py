@@ -307,7 +307,9 @@ def test_activation(stub: StubScaler, build: Build) -> None:
     assert bench.replicas == 1
     assert bench.sync() == 4
     assert is_true(bench.hpa, "ScalingActive")
-    assert bench.hpa["status"]["lastScaleTime"]
+    status = bench.hpa["status"]
+    assert (status["currentReplicas"], status["desiredReplicas"]) == (1, 4)
+    assert status["lastScaleTime"]
 
 
 def test_inactive_with_value(stub: StubScaler, build: Build) -> None:
