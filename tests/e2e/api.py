@@ -102,9 +102,16 @@ class Api:
     _session: requests.Session = field(default_factory=requests.Session)
 
     def apply(self, *objects: Object) -> None:
-        """Create or change objects by server-side apply, whoever owned the fields."""
+        """Create or change objects by server-side apply, whoever owned the fields.
+
+        ScaledObjects by create, else merge: older versions of KEDA don't know the HPA's
+        `tolerance` yet, which server-side apply refuses and these drop.
+        """
         for wanted in objects:
             meta = wanted["metadata"]
+            if wanted["kind"] == "ScaledObject":
+                self._create_or_merge(wanted)
+                continue
             path = self._path_of(wanted)
             query = {"fieldManager": FIELD_MANAGER, "force": "true"}
             self.call(
@@ -114,6 +121,15 @@ class Api:
                 content="application/apply-patch+yaml",
                 query=query,
             )
+
+    def _create_or_merge(self, wanted: Object) -> None:
+        try:
+            self.create(wanted)
+        except RefusedError as error:
+            if error.status != requests.codes.conflict:
+                raise
+            meta = wanted["metadata"]
+            self.patch(wanted["kind"], meta["name"], meta.get("namespace", ""), change=wanted)
 
     def create(self, wanted: Object) -> Object:
         """Create one object and give it as the server has it."""

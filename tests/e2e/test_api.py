@@ -68,6 +68,18 @@ def test_objects_are_applied_by_the_server(api: Api, server: Server) -> None:
     assert server.asked == [("PATCH", path, APPLY, wanted)]
 
 
+def test_scaled_objects_are_created_else_merged(api: Api, server: Server) -> None:
+    """What an older KEDA does not know is dropped by both."""
+    wanted = {"kind": "ScaledObject", "metadata": {"name": "s", "namespace": "n"}}
+    api.apply(wanted)
+    path = "/apis/keda.sh/v1alpha1/namespaces/n/scaledobjects"
+    assert server.asked == [("POST", path, "application/json", wanted)]
+    server.status, server.body = 409, '{"message": "already exists"}'
+    with pytest.raises(RefusedError):  # of the merge, which this server refuses too
+        api.apply(wanted)
+    assert server.asked[-1] == ("PATCH", f"{path}/s", MERGE, wanted)
+
+
 def test_cluster_wide_kinds_have_no_namespace(api: Api, server: Server) -> None:
     """Even where one is named."""
     api.get("ClusterQueue", "q", "n")
