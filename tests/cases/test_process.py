@@ -8,8 +8,11 @@ import grpc
 import pytest
 
 import scaler
+from scaler.core.model import Kind
 from scaler.sim.prometheus import Fault
+from tests.cases import written
 from tests.cases.client import HOLD_AT_ZERO, PATIENCE, until, value
+from tests.cases.frame import GPUS
 from tests.cases.process import command, environment, running
 from tests.cases.world import World
 
@@ -21,11 +24,14 @@ def test_sigterm_ends_streams_with_ok_and_the_process_with_0_while_all_sources_h
     world: World,
 ) -> None:
     """No thread that waits for an answer keeps the process, and KEDA is told to come back soon."""
-    idle = world.add_running("a", percent=60.0)
+    # What waits in a queue is as true by the real clock as by that of the samples.
+    world.add_queue()
+    world.add_scaled("gpus", metadata=GPUS, replicas=1)
+    world.add(Kind.WORKLOADS, written.workload("a"))
     log = world.folder / "log"
     with running(policy=world.policy.path, kubeconfig=world.kubeconfig(), log=log) as process:
-        process.until("a", idle, value(1))
-        stream = process.push("a", idle)
+        process.until("gpus", GPUS, value(1))
+        stream = process.push("gpus", GPUS)
         until(lambda: stream.results == [True])
         world.api.faults.silent = True
         world.api.faults.list_delay = HANG
