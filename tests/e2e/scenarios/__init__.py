@@ -27,9 +27,9 @@ SCENARIOS: tuple[Scenario, ...] = (
     *growth_nodes.SCENARIOS,
     *idle.SCENARIOS,
     *idle_kueue.SCENARIOS,
-    *race.SCENARIOS,  # long, and not beside the pools: each brings replicas of its own
-    *replicas.SCENARIOS,
     *contract.SCENARIOS,
+    *race.SCENARIOS,  # after the idle ones: each brings replicas of its own, which need the CPU
+    *replicas.SCENARIOS,
     *faults.SCENARIOS,
     *faults_api.SCENARIOS,
     *faults_service.SCENARIOS,

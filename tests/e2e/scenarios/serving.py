@@ -13,7 +13,7 @@ from tests.e2e.policies import POOL_LABEL
 from tests.e2e.queues import deployment
 from tests.e2e.serving import VLLM
 from tests.e2e.sizes import Sizes
-from tests.e2e.waiting import pause, throughout, until
+from tests.e2e.waiting import NeverCameError, pause, throughout, until
 from tests.e2e.world import World
 
 IDLE_AFTER = 6.0
@@ -127,8 +127,8 @@ class Server:
 
         try:
             return until(look, f"{self.name} is {reason}", within=within)
-        except AssertionError as error:
-            raise AssertionError(
+        except NeverCameError as error:
+            raise NeverCameError(
                 f"{error}; {last.get('reason')}: {last.get('evidence')}"
             ) from error
 
