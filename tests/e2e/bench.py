@@ -210,7 +210,9 @@ class Bench:
             api.delete("ScaledObject", found["metadata"]["name"], self.namespace)
         for found in api.list(self.kind, self.namespace):
             api.delete(self.kind, found["metadata"]["name"], self.namespace)
-        until(lambda: not api.list("ScaledObject", self.namespace), "no ScaledObject", within=SOON)
+        until(
+            lambda: not api.list("ScaledObject", self.namespace), "no ScaledObject", within=2 * SOON
+        )
         for address in self.addresses:
             self.world.stub.down(address)
 

@@ -16,10 +16,12 @@ from tests.e2e.waiting import NeverCameError, pause, until
 from tests.e2e.ward import COOLDOWN, IDLE_AFTER, POOL, POOL_SIZE, SIZES
 from tests.e2e.world import World
 
-SETTLED = 60.0
+SETTLED = 120.0
 """Seconds for a healthy installation to say what is right of every patient."""
 WATCHED = IDLE_AFTER + COOLDOWN + HPA_SYNC + HPA_STABILIZATION + SAMPLE_AGE
 """Seconds after which a wrong answer has been acted on."""
+TOLD = 30.0
+"""Seconds for an Event; they are written one at a time."""
 RIGHT: Mapping[str, str] = {
     "busy": "Busy",
     "dry": "DryRun",
@@ -139,7 +141,7 @@ class Patients:
         def told() -> bool:
             return all(self.events(name, "Hold", reasons) for name in names)
 
-        self._wait(told, f"an Event Hold by {reasons} on each of {names}", 15.0)
+        self._wait(told, f"an Event Hold by {reasons} on each of {names}", TOLD)
 
     def ended(self, names: Sequence[str]) -> None:
         """Wait until the end of HOLD is told as an Event on each ScaledObject."""
@@ -147,7 +149,7 @@ class Patients:
         def told() -> bool:
             return all(self._over(name) for name in names)
 
-        self._wait(told, f"an Event HoldEnded on each of {names}", 15.0)
+        self._wait(told, f"an Event HoldEnded on each of {names}", TOLD)
 
     def _over(self, name: str) -> bool:
         """Say whether the newest Event of the two is HoldEnded."""
