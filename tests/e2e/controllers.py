@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.e2e import builds
-from tests.e2e.api import Object, condition
+from tests.e2e.api import Object, is_true
 from tests.e2e.certificates import Certificates
 from tests.e2e.control_plane import ControlPlane, until_ready
 from tests.e2e.manifests import (
@@ -31,6 +31,12 @@ FRAMEWORKS = (
     "deployment",
     "statefulset",
 )
+KEDA_POD = {
+    "KEDA_CLUSTER_OBJECT_NAMESPACE": "keda",
+    "POD_NAMESPACE": "keda",
+    "WATCH_NAMESPACE": "",
+}
+"""What its pods are told; outside of one KEDA looks for a pod's files and exits."""
 OWN_ETC = """
 mount -t tmpfs e2e /etc
 mkdir -p /etc/kueue/metrics/certs
@@ -92,7 +98,7 @@ def _established(plane: ControlPlane, crd: Object) -> None:
 
     def look() -> bool:
         there = plane.api.get("CustomResourceDefinition", name)
-        return condition(there, "Established").get("status") == "True"
+        return is_true(there, "Established")
 
     until(look, f"{name} is established", within=30)
 
@@ -240,11 +246,7 @@ def _keda(plane: ControlPlane, module: GoModule, *, names: Mapping[str, str]) ->
         operator,
         account=("keda", "keda-operator"),
         look=until_ready(f"http://127.0.0.1:{health}/readyz"),
-        environment={
-            "KEDA_CLUSTER_OBJECT_NAMESPACE": "keda",
-            "POD_NAMESPACE": "keda",
-            "WATCH_NAMESPACE": "",
-        },
+        environment=KEDA_POD,
     )
     adapter = _adapter(plane, module, port=port, metrics=own, inner=inner)
     _external_metrics(plane, port=port)
@@ -276,11 +278,7 @@ def _adapter(
         command,
         account=("keda", "keda-operator"),
         look=lambda: listens(port),
-        environment={
-            "KEDA_CLUSTER_OBJECT_NAMESPACE": "keda",
-            "POD_NAMESPACE": "keda",
-            "WATCH_NAMESPACE": "",
-        },
+        environment=KEDA_POD,
     )
 
 
@@ -314,7 +312,7 @@ def _external_metrics(plane: ControlPlane, *, port: int) -> None:
 def external_metrics_available(plane: ControlPlane) -> bool:
     """Say whether HPAs can read values: the API server needs up to half a minute to see it."""
     there = plane.api.get("APIService", "v1beta1.external.metrics.k8s.io")
-    return condition(there, "Available").get("status") == "True"
+    return is_true(there, "Available")
 
 
 def _start(

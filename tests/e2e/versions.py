@@ -31,11 +31,11 @@ REPEATED = ("G5", "F0", "F8")
 TIMES = 3
 HEAD = """# What works with which version
 
-Written by `make e2e-all`, which plays every scenario of [tests/e2e](../tests/e2e) with each version
-as a real program on Kubernetes {kubernetes}. An empty cell was not played. The rows `C..` are not
-about this service: they are what KEDA does with a scaler's answers, held against KEDA {newest}.
-A *no* there is a difference of KEDA's that the service does not depend on as long as the other rows
-of that version say *yes*.
+Filled from runs of the scenarios of [tests/e2e](../tests/e2e), with each version as a real program
+on Kubernetes {kubernetes}; an empty cell was not played. `make e2e-all` plays all of them and writes
+this page anew. The rows `C..` are not about this service: they are what KEDA does with a scaler's
+answers, held against KEDA {newest}. A *no* there is a difference of KEDA's that the service does not
+depend on as long as the other rows of that version say *yes*.
 
 """
 
