@@ -32,9 +32,9 @@ TIMES = 3
 HEAD = """# What works with which version
 
 Filled from runs of the scenarios of [tests/e2e](../tests/e2e), with each version as a real program
-on Kubernetes {kubernetes}; an empty cell was not played. `make e2e-all` plays all of them and writes
+on Kubernetes {kubernetes}; an empty cell was not played. `make e2e-all` plays all and writes
 this page anew. The rows `C..` are not about this service: they are what KEDA does with a scaler's
-answers, held against KEDA {newest}. A *no* there is a difference of KEDA's that the service does not
+answers, held against KEDA {newest}. A *no* there is a difference of KEDA that the service does not
 depend on as long as the other rows of that version say *yes*.
 
 """
