@@ -25,6 +25,7 @@ from scaler.core.model import (
     ScaledObject,
     SourceState,
     Target,
+    WorkerScale,
     Workload,
 )
 from scaler.core.reasons import WorkloadClass
@@ -45,7 +46,7 @@ class Part(StrEnum):
     PODS = "pods"
     """The whole pods of a namespace (name: the namespace)."""
     TARGETS = "targets"
-    """ScaledObjects, targets and HPAs of a namespace (name: the namespace)."""
+    """ScaledObjects, targets, WorkerScales and HPAs of a namespace (name: the namespace)."""
     USAGE = "usage"
     """All usage and query answers (name: empty)."""
     POLICY = "policy"
@@ -139,7 +140,7 @@ class Snapshot:
     flavors: Mapping[str, ResourceFlavor] = field(default_factory=dict)
     checks: Mapping[str, AdmissionCheck] = field(default_factory=dict)
     owners: Mapping[str, Controlled] = field(default_factory=dict)
-    """RayClusters and Jobs by uid."""
+    """RayClusters, Jobs, JobSets and Notebooks by uid."""
     nodes: Mapping[str, Node] = field(default_factory=dict)
     node_requests: Mapping[str, Amounts] = field(default_factory=dict)
     """Requests of a node's unfinished pods that are no placeholders; `pods` = their number."""
@@ -152,6 +153,7 @@ class Snapshot:
     """Deployments and StatefulSets by (kind, namespace, name)."""
     scaled_objects: Mapping[Name, ScaledObject] = field(default_factory=dict)
     hpas: Mapping[Name, Hpa] = field(default_factory=dict)
+    worker_scales: Mapping[Name, WorkerScale] = field(default_factory=dict)
     usage: Mapping[UsageKey, Usage] = field(default_factory=dict)
     answers: Mapping[QueryKey, QueryAnswer] = field(default_factory=dict)
     idle_starts: tuple[IdleStart, ...] | None = None

@@ -5,6 +5,15 @@ else whole units (bytes, devices), each rounded up as Kubernetes does.
 """
 
 from scaler.core.model.names import Amounts, Instant, Kind, Name, SourceState
+from scaler.core.model.owners import (
+    Controlled,
+    JobPart,
+    Mark,
+    NotebookPart,
+    OwnerPart,
+    RayClusterPart,
+    WorkerGroup,
+)
 from scaler.core.model.pods import OwnerRef, PlacedPod, Pod
 from scaler.core.model.queues import (
     AdmissionCheck,
@@ -25,13 +34,21 @@ from scaler.core.model.shapes import (
     TopologyRequest,
 )
 from scaler.core.model.targets import (
-    Controlled,
     Hpa,
     Node,
     ScaledObject,
     Target,
     TargetRef,
     TriggerSpec,
+)
+from scaler.core.model.worker_scales import (
+    HoldRecord,
+    Latch,
+    Mode,
+    ScaleCondition,
+    WorkerScale,
+    WorkerScaleStatus,
+    WorkerTarget,
 )
 from scaler.core.model.workloads import Admission, Assignment, Workload
 
@@ -43,21 +60,30 @@ __all__ = [
     "ClusterQueue",
     "Cohort",
     "Controlled",
+    "HoldRecord",
     "Hpa",
     "Instant",
+    "JobPart",
     "Kind",
+    "Latch",
     "LocalQueue",
+    "Mark",
+    "Mode",
     "Name",
     "Node",
     "NodeRequirement",
+    "NotebookPart",
+    "OwnerPart",
     "OwnerRef",
     "PlacedPod",
     "Pod",
     "PodSet",
     "PodShape",
     "Quota",
+    "RayClusterPart",
     "ResourceFlavor",
     "ResourceGroup",
+    "ScaleCondition",
     "ScaledObject",
     "SourceState",
     "StopPolicy",
@@ -67,5 +93,9 @@ __all__ = [
     "Toleration",
     "TopologyRequest",
     "TriggerSpec",
+    "WorkerGroup",
+    "WorkerScale",
+    "WorkerScaleStatus",
+    "WorkerTarget",
     "Workload",
 ]

@@ -31,6 +31,9 @@ class Kind(StrEnum):
     HPAS = "horizontalpodautoscalers"
     RAY_CLUSTERS = "rayclusters"
     JOBS = "jobs"
+    WORKER_SCALES = "workerscales"
+    JOB_SETS = "jobsets"
+    NOTEBOOKS = "notebooks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

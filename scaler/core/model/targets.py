@@ -121,14 +121,3 @@ class Hpa:
     last_scale: Instant | None = None
     tolerance_up: float | None = None
     """spec.behavior.scaleUp.tolerance; None where this cluster's HPA has dropped it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Controlled:
-    """A RayCluster's or Job's metadata: whether another object controls it."""
-
-    uid: str
-    kind: str
-    namespace: str
-    name: str
-    controller_uid: str | None

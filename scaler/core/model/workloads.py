@@ -77,6 +77,13 @@ class Workload:
     """Concurrent admission: the parent whose variants are Workloads that it owns."""
     allowed_flavors: tuple[str, ...] | None = None
     """Annotation workload-allowed-resource-flavors; None = any."""
+    evictions: int = 0
+    """Sum of status.schedulingStats.evictions."""
+    pods_ready: str | None = None
+    """Status of the PodsReady condition and, where it is not True, its reason: `True`,
+    `False/WaitForRecovery`; None without the condition (waitForPodsReady is off)."""
+    released_by: str | None = None
+    """Annotation kueue-gpu-scaler.dev/released-by: the WorkerScale that set active to false."""
     opted_out: bool = False
     wake_at: Instant | None = None
     """Annotation kueue-gpu-scaler.dev/wake: a time; in the past or 'now' = wake."""
