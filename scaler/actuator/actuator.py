@@ -16,7 +16,7 @@ from scaler.core.hold.steps import Plan, Step
 from scaler.core.model import Instant, Kind, Name, WorkerScale
 from scaler.core.trigger import TriggerRef
 from scaler.observer.observer import decide_safely
-from scaler.store import State, Store
+from scaler.store import State
 
 NEEDED = (Kind.WORKER_SCALES, Kind.SCALED_OBJECTS, Kind.WORKLOADS, Kind.PODS)
 """Nothing is done before each of these was listed once; what else a plan needs it asks for."""

@@ -5,7 +5,7 @@ it whatever did not change.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias, TypeVar, assert_never
 
 from scaler.core.hold.steps import (
@@ -55,9 +55,7 @@ class Surroundings:
         )
         owners, scales = snapshot.owners, snapshot.worker_scales
         recall = snapshot.memo.recall
-        self._named = recall(
-            "owners by name", (owners,), lambda: _grouped(owners.values(), lambda one: one.key)
-        )
+        self._named = owners_by_name(snapshot)
         self._controlled = recall(
             "owners by controller",
             (owners,),
@@ -138,6 +136,14 @@ class Surroundings:
         if decision is None:
             return None
         return (decision.status, decision.active, decision.reason)
+
+
+def owners_by_name(snapshot: Snapshot) -> Mapping[Name, tuple[Controlled, ...]]:
+    """Give RayClusters, Jobs, JobSets and Notebooks by namespace and name, of whatever kind."""
+    owners = snapshot.owners
+    return snapshot.memo.recall(
+        "owners by name", (owners,), lambda: _grouped(owners.values(), lambda one: one.key)
+    )
 
 
 def _same_target(scale: WorkerScale) -> tuple[str, str, str]:

@@ -1,18 +1,17 @@
 """Tell people, by Events on all that it concerns, what became of their workers and why."""
 
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
 
+from scaler.actuator.abouts import abouts
 from scaler.actuator.apply import Applied, Outcome
 from scaler.actuator.inputs import RefsOf
 from scaler.actuator.words import PASSING, WARNINGS, Happening, happening
 from scaler.core.hold.steps import Plan, Step
-from scaler.core.model import Instant, Name, WorkerScale
-from scaler.core.snapshot import Snapshot
+from scaler.core.model import Instant, Name
 from scaler.observer.announce import (
     FAILURES_A_LOOK,
     RETRY_SECONDS,
@@ -24,7 +23,8 @@ from scaler.observer.announce import (
 from scaler.store import State
 
 MOST_WAITING = 2_000
-"""Events that wait for an API server; the oldest are given up."""
+"""Events that wait for an API server; further ones are given up."""
+MOST_TRIES = 3
 
 log = structlog.get_logger(__name__)
 
@@ -38,6 +38,17 @@ class _Seen:
     since: Instant
     passing: tuple[Announcement, ...] = ()
     """Told once they have lasted."""
+    refused: tuple[type[Step], Outcome] | None = None
+    """The write that the API server refuses, where that was told."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """An Event that is still to be written."""
+
+    announcement: Announcement
+    not_before: Instant
+    tries: int = 0
 
 
 class News:
@@ -61,8 +72,7 @@ class News:
         self._pace = pace
         self._lock = threading.Lock()
         self._seen: dict[Name, _Seen] = {}
-        self._waiting: deque[Announcement] = deque(maxlen=MOST_WAITING)
-        self._not_before: Instant = 0.0
+        self._waiting: list[_Waiting] = []
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="news", daemon=True)
 
@@ -78,6 +88,7 @@ class News:
         """Note a plan; the same state and cause as before are no news."""
         key, word = plan.scale.key, (str(plan.state), str(plan.cause))
         with self._lock:
+            self._drop_gone(state)
             seen = self._seen.get(key)
             if seen is None:
                 # What the status says was told by whoever wrote it.
@@ -85,35 +96,81 @@ class News:
                 seen = self._seen[key] = _Seen(word=(status.state, status.reason), since=now)
             if seen.word == word:
                 return
-            news = happening(plan, before=seen.word[0])
-            told = () if news is None else tuple(self._told(plan, news, state.snapshot, now))
+            news = happening(plan, before=seen.word)
+            told = () if news is None else self._told(plan, state, news, plan.message, now)
             passing = news in PASSING
             self._seen[key] = _Seen(word=word, since=now, passing=told if passing else ())
             if not passing:
-                self._waiting.extend(told)
+                self._queue(told, now)
 
     def wrote(self, step: Step, outcome: Outcome) -> None:
         """Tell nothing of single writes."""
 
     def applied(self, applied: Applied, state: State) -> None:
-        """Tell that we may not do what is to be done: a person has to mend it."""
-        if applied.outcome in (Outcome.FORBIDDEN, Outcome.REFUSED):
-            ...
+        """Tell once that the API server refuses what is to be done."""
+        step, outcome = applied.failed, applied.outcome
+        if step is None or outcome not in (Outcome.FORBIDDEN, Outcome.REFUSED):
+            return
+        with self._lock:
+            seen = self._seen.get(applied.plan.scale.key)
+            if seen is None or seen.refused == (type(step), outcome):
+                return
+            seen.refused = (type(step), outcome)
+            message = f"{type(step).__name__} is {outcome}: {applied.message}"
+            now = self._clock()
+            news = Happening.WRITE_REFUSED
+            self._queue(self._told(applied.plan, state, news, message, now), now)
 
     def look(self, *, now: Instant) -> None:
         """Write what waits, and what has lasted since it was noted."""
+        failures = 0
+        for waiting in self._due(now):
+            if failures < FAILURES_A_LOOK:
+                if self._writer.write(waiting.announcement):
+                    continue
+                failures += 1
+                waiting.tries += 1
+                waiting.not_before = now + RETRY_SECONDS
+            if waiting.tries < MOST_TRIES:
+                with self._lock:
+                    self._waiting.append(waiting)
+
+    def _due(self, now: Instant) -> list[_Waiting]:
         with self._lock:
             for seen in self._seen.values():
                 if seen.passing and now - seen.since >= SETTLED_SECONDS:
-                    self._waiting.extend(seen.passing)
+                    self._queue(seen.passing, now)
                     seen.passing = ()
-        failures = 0
-        while failures < FAILURES_A_LOOK and now >= self._not_before:
-            with self._lock:
-                told = self._waiting.popleft() if self._waiting else None
-            if told is None:
-                return
-            ...
+            due = [waiting for waiting in self._waiting if now >= waiting.not_before]
+            self._waiting = [waiting for waiting in self._waiting if now < waiting.not_before]
+        return due
+
+    def _queue(self, told: tuple[Announcement, ...], now: Instant) -> None:
+        if len(self._waiting) < MOST_WAITING:
+            self._waiting.extend(_Waiting(announcement=each, not_before=now) for each in told)
+
+    def _told(
+        self, plan: Plan, state: State, news: Happening, message: str, now: Instant
+    ) -> tuple[Announcement, ...]:
+        """Give one Event for each object that it concerns."""
+        found: tuple[About, ...] = abouts(state.snapshot, plan.scale, refs_of=self._refs_of)
+        return tuple(
+            Announcement(
+                about=about,
+                warning=news in WARNINGS,
+                reason=news,
+                message=message,
+                subject=f"workerscale/{plan.scale.name}/{news}",
+                at=now,
+            )
+            for about in found
+        )
+
+    def _drop_gone(self, state: State) -> None:
+        """Forget WorkerScales that are no more, now and then."""
+        known = state.snapshot.worker_scales
+        if len(self._seen) > 2 * len(known) + 10:
+            self._seen = {key: seen for key, seen in self._seen.items() if key in known}
 
     def _run(self) -> None:
         while not self._stopping.wait(self._pace):

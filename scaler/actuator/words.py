@@ -13,7 +13,6 @@ BREACHES = frozenset(
         Cause.EVICTED_WHILE_HELD,
         Cause.PODS_READY_LOST,
         Cause.NOT_TAKEN,
-        Cause.DEACTIVATED_BY_OTHERS,
     }
 )
 """What ends a hold by force."""
@@ -36,35 +35,35 @@ class Happening(StrEnum):
     ROLLED_BACK = "RolledBack"
     CONFLICT = "Conflict"
     NOT_IDLE = "NotIdle"
+    WRITE_REFUSED = "WriteRefused"
+    """The API server refuses what is to be done: a person has to mend it."""
 
 
-WARNINGS = frozenset({Happening.REFUSED, Happening.ROLLED_BACK, Happening.CONFLICT})
+WARNINGS = frozenset(
+    {Happening.REFUSED, Happening.ROLLED_BACK, Happening.CONFLICT, Happening.WRITE_REFUSED}
+)
+
+_OF_STATE = {
+    State.HELD: Happening.HELD,
+    State.RELEASED: Happening.RELEASED,
+    State.QUEUED: Happening.REQUEUED,
+    State.REFUSED: Happening.REFUSED,
+    State.CONFLICT: Happening.CONFLICT,
+    State.NOT_IDLE: Happening.NOT_IDLE,
+}
 
 PASSING = frozenset({Happening.REFUSED, Happening.NOT_IDLE})
 """What may be over in a moment, as after a start: told once it has lasted."""
 
 
-def happening(plan: Plan, *, before: str) -> Happening | None:
-    """Name what a plan makes news of, None where it is none; `before` is the state until now."""
-    if plan.cause in BREACHES:
+def happening(plan: Plan, *, before: tuple[str, str]) -> Happening | None:
+    """Name what a plan makes news of, None where it is none; `before` is state and cause so far."""
+    state, cause = before
+    if plan.cause in BREACHES and plan.cause != cause:
         return Happening.ROLLED_BACK
-    match plan.state:
-        case State.HELD:
-            return Happening.HELD
-        case State.RELEASED:
-            return Happening.RELEASED
-        case State.QUEUED:
-            return Happening.REQUEUED
-        case State.REFUSED:
-            return Happening.REFUSED
-        case State.CONFLICT:
-            return Happening.CONFLICT
-        case State.NOT_IDLE:
-            return Happening.NOT_IDLE
-        case State.RUNNING if before in TAKEN:
-            return Happening.WOKEN
-        case _:
-            return None
+    if plan.state is State.RUNNING and state in TAKEN:
+        return Happening.WOKEN
+    return _OF_STATE.get(plan.state)
 
 
 def differs(status: WorkerScaleStatus, plan: Plan) -> bool:
