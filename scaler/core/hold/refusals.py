@@ -1,6 +1,7 @@
 """What a WorkerScale is refused: for good by its kind and target, or for as long as it lasts."""
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from scaler.core.hold.kinds import KINDS, SUPPORTED
@@ -8,6 +9,7 @@ from scaler.core.hold.scene import Scene
 from scaler.core.hold.sought import Grip, Refusal
 from scaler.core.hold.words import Cause
 from scaler.core.model import Mode, WorkerScale, Workload
+from scaler.core.snapshot import Snapshot
 
 PROVISIONING: Final = "kueue.x-k8s.io/provisioning-request"
 MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
@@ -85,9 +87,7 @@ def _head(scene: Scene) -> Refusal | None:
 def _another(scene: Scene) -> Refusal | None:
     """Refuse the younger of two that speak of the same workers."""
     own = scene.scale
-    rivals = [
-        one for one in scene.snapshot.worker_scales.values() if _is_rival(one, own)
-    ]
+    rivals = [one for one in _of_target(scene.snapshot, own) if _is_rival(one, own)]
     first = min(rivals, key=_age, default=own)
     if _age(own) <= _age(first):
         return None
@@ -95,10 +95,29 @@ def _another(scene: Scene) -> Refusal | None:
     return Refusal(cause=Cause.ANOTHER_WORKER_SCALE, message=message)
 
 
+_Key = tuple[str, str, str]
+
+
+def _of_target(snapshot: Snapshot, own: WorkerScale) -> tuple[WorkerScale, ...]:
+    """Give the WorkerScales of a target, out of an index of all that is built once."""
+    scales = snapshot.worker_scales
+
+    def build() -> Mapping[_Key, tuple[WorkerScale, ...]]:
+        found: defaultdict[_Key, list[WorkerScale]] = defaultdict(list)
+        for one in scales.values():
+            found[_key(one)].append(one)
+        return {key: tuple(some) for key, some in found.items()}
+
+    index = snapshot.memo.recall(("worker scales by target",), (scales,), build)
+    return index.get(_key(own), ())
+
+
+def _key(scale: WorkerScale) -> _Key:
+    return (scale.namespace, scale.target.kind, scale.target.name)
+
+
 def _is_rival(other: WorkerScale, own: WorkerScale) -> bool:
-    if other.uid == own.uid or other.namespace != own.namespace:
-        return False
-    if (other.target.kind, other.target.name) != (own.target.kind, own.target.name):
+    if other.uid == own.uid:
         return False
     if Mode.RELEASE in (other.mode, own.mode):
         return True
@@ -115,7 +134,9 @@ def _forbidden(scene: Scene) -> Refusal | None:
 
 def _remote(scene: Scene) -> Refusal | None:
     workload = scene.workload
-    if workload is None or not (workload.cluster_name or _has_check(scene, workload, MULTIKUEUE)):
+    if workload is None:
+        return None
+    if workload.cluster_name is None and MULTIKUEUE not in _controllers(scene, workload):
         return None
     message = f"MultiKueue runs Workload {workload.name} in another cluster; act on it there"
     return Refusal(cause=Cause.REMOTE, message=message)
@@ -176,8 +197,9 @@ def _grips(scene: Scene) -> Refusal | None:
 
 
 def _revocable(scene: Scene) -> Refusal | None:
+    """Refuse where capacity can be revoked; a check that is not there may be of such a kind."""
     workload = scene.workload
-    if workload is None or not _has_check(scene, workload, PROVISIONING):
+    if workload is None or not {PROVISIONING, None} & _controllers(scene, workload):
         return None
     message = (
         f"an admission check of Workload {workload.name} provisions its capacity, which can be "
@@ -186,13 +208,10 @@ def _revocable(scene: Scene) -> Refusal | None:
     return Refusal(cause=Cause.CAPACITY_REVOCABLE, message=message)
 
 
-def _has_check(scene: Scene, workload: Workload, controller: str) -> bool:
-    """Say whether a check is, or may be, of a controller: one that can't be read may be any."""
-    for name, _ in workload.checks:
-        check = scene.snapshot.checks.get(name)
-        if check is not None and check.controller == controller:
-            return True
-    return False
+def _controllers(scene: Scene, workload: Workload) -> frozenset[str | None]:
+    """Give the controllers of a Workload's admission checks; None for a check that is not there."""
+    checks = (scene.snapshot.checks.get(name) for name, _ in workload.checks)
+    return frozenset(None if one is None else one.controller for one in checks)
 
 
 def _ready(scene: Scene) -> Refusal | None:

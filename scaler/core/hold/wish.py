@@ -44,10 +44,15 @@ class Wish:
 
 def wish_of(scene: Scene, *, taken: bool) -> Wish:
     """Ask in the order of who outranks whom: `taken` says whether the workers are away."""
-    rules = (_leaving(scene), _over(scene), _ordered(scene), _woken(scene), _wanted(scene, taken))
-    for rule in rules:
-        if rule is not None:
-            return rule
+    wish = (
+        _leaving(scene)
+        or _over(scene)
+        or _ordered(scene)
+        or _woken(scene)
+        or _wanted(scene, taken=taken)
+    )
+    if wish is not None:
+        return wish
     if taken:
         return Wish(want=Want.KEEP, cause=Cause.IDLE, message="nobody wants the workers back")
     return _granted(scene)
@@ -80,32 +85,26 @@ def _ordered(scene: Scene) -> Wish | None:
     at, wake = scene.scale.hold_now, scene.scale.wake_at
     if at is None or at > scene.now or (wake is not None and (wake == _ALWAYS or wake > at)):
         return None
-    if closed(latch_of(scene)) or (scene.hold is None and _used_up(scene, at)):
+    if closed(latch_of(scene)) or not _is_new(scene, at):
         return None
-    if at == _ALWAYS:
-        message = "a person asked for it by hold-now"
-    else:
-        message = f"a person asked for it by hold-now at {format_instant(at)}"
+    when = "" if at == _ALWAYS else f" at {format_instant(at)}"
+    message = f"a person asked for it by hold-now{when}"
     return Wish(want=Want.TAKE, cause=Cause.HOLD_NOW, message=message)
 
 
-def _used_up(scene: Scene, at: Instant) -> bool:
-    ended = last_end(scene)
-    return ended is not None and at <= ended
-
-
-def last_end(scene: Scene) -> Instant | None:
-    """Give when the last hold ended; None where there was none."""
-    scale = scene.scale
-    for one in scale.status.conditions:
-        if one.type in ("Held", "Released") and _was_held(one, scale.created):
-            return one.changed
-    return None
+def _is_new(scene: Scene, at: Instant) -> bool:
+    """Say whether an order speaks of this hold or of the next one, and of none before."""
+    hold, scale = scene.hold, scene.scale
+    if hold is not None:
+        return hold.ordered == at or at >= hold.since
+    ended = [one.changed for one in scale.status.conditions if _was_held(one, scale.created)]
+    return all(at > one for one in ended)
 
 
 def _was_held(condition: ScaleCondition, created: Instant) -> bool:
-    """Say whether a condition turned False; one that never was True is as old as its object."""
-    return condition.status == "False" and condition.changed > created
+    """Say whether a hold ended; where there never was one, the condition is as old as its object."""
+    held = condition.type in ("Held", "Released")
+    return held and condition.status == "False" and condition.changed > created
 
 
 def _woken(scene: Scene) -> Wish | None:
@@ -138,7 +137,7 @@ def _judged_after(scene: Scene) -> float:
     return max([*evidence, built_in if default is None else default])
 
 
-def _wanted(scene: Scene, taken: bool) -> Wish | None:  # noqa: FBT001 - the caller's own word
+def _wanted(scene: Scene, *, taken: bool) -> Wish | None:
     replicas = scene.scale.replicas
     if replicas <= 0 or (scene.notebook and taken):
         return None

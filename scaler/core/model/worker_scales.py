@@ -61,6 +61,8 @@ class HoldRecord:
     """Since when the workers are wanted back: WakePending, which is demand."""
     reason: str = ""
     """Why they were taken, in words: the evidence of the decision."""
+    ordered: Instant | None = None
+    """The hold-now annotation that they were taken by; None where they were idle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
