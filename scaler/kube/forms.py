@@ -23,6 +23,7 @@ from scaler.core.model import (
     ResourceFlavor,
     ScaledObject,
     Target,
+    WorkerScale,
     Workload,
 )
 from scaler.kube import decode_core, decode_keda, decode_kueue, decode_queues
@@ -59,6 +60,7 @@ Record: TypeAlias = (
     | ScaledObject
     | Hpa
     | Controlled
+    | WorkerScale
 )
 Key: TypeAlias = Name | str
 """(namespace, name) of a namespaced kind, else the name."""

@@ -22,6 +22,7 @@ from scaler.core.model import (
     ScaledObject,
     SourceState,
     Target,
+    WorkerScale,
     Workload,
 )
 from scaler.core.snapshot import Part, Partition, Snapshot
@@ -34,6 +35,7 @@ from scaler.observer.changes import (
     SourceChanged,
     UsageRead,
 )
+from scaler.observer.holds import HoldWatch
 from scaler.observer.pods import PodIndex
 from scaler.observer.table import Table
 from scaler.observer.workloads import WorkloadIndex
@@ -46,7 +48,7 @@ def key_of(record: Record) -> Key | tuple[str, str, str]:
             return (record.kind, record.namespace, record.name)
         case Controlled():
             return record.uid
-        case Workload() | Pod() | PlacedPod() | ScaledObject():
+        case Workload() | Pod() | PlacedPod() | ScaledObject() | WorkerScale():
             return record.key
         case Hpa() | LocalQueue():
             return (record.namespace, record.name)
@@ -82,6 +84,7 @@ class Joiner:
         self._nodes: Table[str, Node] = Table()
         self._scaled_objects: Table[Name, ScaledObject] = Table()
         self._hpas: Table[Name, Hpa] = Table()
+        self._worker_scales: Table[Name, WorkerScale] = Table()
         self._targets: Table[tuple[str, str, str], Target] = Table()
         self._owners: Table[str, Controlled] = Table()
         self._owner_uids: dict[tuple[str, str, str], str] = {}
@@ -89,6 +92,7 @@ class Joiner:
         self._sources: Table[Kind, SourceState] = Table()
         self._skipped: Table[Kind, int] = Table()
         self._usage = UsageRead(usage={}, answers={})
+        self._holds = HoldWatch()
         self._touched: set[Partition] = set()
         # Shared by all Snapshots: what was derived from parts that did not change stays good.
         self._memo = Memo()
@@ -115,6 +119,7 @@ class Joiner:
         self._touched |= self._pods.freeze(
             workloads_by_owner=self._workloads.by_owner, owners=self._owners.rows
         )
+        self._touched |= self._holds.touched(self._worker_scales.rows)
         touched = frozenset(self._touched)
         self._touched.clear()
         return (
@@ -141,6 +146,7 @@ class Joiner:
                 targets=self._targets.rows,
                 scaled_objects=self._scaled_objects.rows,
                 hpas=self._hpas.rows,
+                worker_scales=self._worker_scales.rows,
                 usage=self._usage.usage,
                 answers=self._usage.answers,
                 skipped=self._skipped.rows,
@@ -232,6 +238,7 @@ class Joiner:
             Kind.HPAS: self._hpas,
             Kind.DEPLOYMENTS: self._targets,
             Kind.STATEFUL_SETS: self._targets,
+            Kind.WORKER_SCALES: self._worker_scales,
             Kind.RAY_CLUSTERS: self._owners,
             Kind.JOBS: self._owners,
         }
@@ -252,7 +259,7 @@ class Joiner:
             self._touched.update(
                 (Part.TARGETS, record.namespace)
                 for record in records
-                if isinstance(record, Target | ScaledObject | Hpa)
+                if isinstance(record, Target | ScaledObject | Hpa | WorkerScale)
             )
 
     def _rejoin(self, namespaces: set[str]) -> None:
