@@ -11,6 +11,7 @@ from scaler.sim.deployments import Deployments, deployment
 from scaler.sim.jobs import Jobs, job
 from scaler.sim.keda import Keda
 from scaler.sim.kinds import MACHINE_SETS
+from scaler.sim.kuberay import CLUSTER, KubeRay
 from scaler.sim.kueue import Kueue
 from scaler.sim.nodes import NAMESPACE, Boot, NodePools, machine_set
 from scaler.sim.objects import Objects
@@ -61,6 +62,7 @@ class Cluster:
             NodePools(objects=self.objects, clock=clock, boot=design.boot),
             Kueue(objects=self.objects, clock=clock, reasons_of_0_17=design.reasons_of_0_17),
             Jobs(objects=self.objects, clock=clock),
+            KubeRay(objects=self.objects, clock=clock),
             Deployments(objects=self.objects, clock=clock),
             Scheduler(objects=self.objects, clock=clock),
             self.exporters,
@@ -183,8 +185,8 @@ class Cluster:
         return [node for node in nodes if node["metadata"]["labels"].get("pool") == pool]
 
     def pods(self, namespace: str, owner: str) -> list[Document]:
-        """Give the pods of a Job or Deployment."""
-        named = ("batch.kubernetes.io/job-name", "app")
+        """Give the pods of a Job, Deployment or RayCluster."""
+        named = ("batch.kubernetes.io/job-name", "app", CLUSTER)
         return [
             pod
             for pod in self.objects.all(Kind.PODS)

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from scaler.core.model import Instant, Kind, Name
 from scaler.core.quantity import amounts
 from scaler.sim.clock import Clock
+from scaler.sim.kuberay import CLUSTER
 from scaler.sim.nodes import GPU
 from scaler.sim.objects import Objects, name_of
 from scaler.sim.patches import Document
@@ -33,7 +34,7 @@ class Load:
     """What the workloads do; the demo and tests write to it."""
 
     percent: dict[Name, float] = field(default_factory=dict)
-    """GPU utilization of a Deployment's pods; not named = 0. Jobs are always busy."""
+    """GPU utilization of a Deployment's or RayCluster's pods; not named = 0. Jobs are busy."""
     running: dict[Name, int] = field(default_factory=dict)
     """Requests that an inference Deployment's pods work on."""
     queued: dict[Name, int] = field(default_factory=dict)
@@ -154,7 +155,8 @@ def _gpus(pod: Document) -> int:
 
 
 def _app(pod: Document) -> Name:
-    return (pod["metadata"]["namespace"], pod["metadata"].get("labels", {}).get("app", ""))
+    labels = pod["metadata"].get("labels", {})
+    return (pod["metadata"]["namespace"], labels.get("app") or labels.get(CLUSTER, ""))
 
 
 def _labels(slot: _Slot, pod: Document | None) -> dict[str, str]:
