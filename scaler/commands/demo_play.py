@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -26,7 +27,6 @@ LOOPBACK = "127.0.0.1"
 
 def play(args: argparse.Namespace, out: TextIO) -> int:
     """Play the demo; exit 1 where a step did not happen."""
-    terminal = out.isatty()
     with tempfile.TemporaryDirectory(prefix="kueue-gpu-scaler-") as folder, _logging(args.log):
         cluster = Cluster(clock=FastClock(speed=args.speed))
         cluster.start()
@@ -35,13 +35,21 @@ def play(args: argparse.Namespace, out: TextIO) -> int:
                 furnish(cluster, scaler_address=str(grpc))
                 print(f"One minute in the cluster takes {60 / args.speed:g} s.", file=out)
                 print(f"Status page, live: http://{status}/", file=out, flush=True)
-                return _play(cluster, status=status, out=out, terminal=terminal)
+                return _play(cluster, grpc=grpc, status=status, out=out)
         finally:
             cluster.stop()
 
 
-def _play(cluster: Cluster, *, status: Address, out: TextIO, terminal: bool) -> int:
-    demo = Demo(cluster=cluster, status_url=f"http://{status}", out=out, colored=terminal)
+def _play(cluster: Cluster, *, grpc: Address, status: Address, out: TextIO) -> int:
+    terminal = out.isatty()
+    demo = Demo(
+        cluster=cluster,
+        status_url=f"http://{status}",
+        scaler_address=str(grpc),
+        out=out,
+        colored=terminal,
+        width=shutil.get_terminal_size().columns if terminal else None,
+    )
     try:
         demo.play()
         print("\nEvery step happened.", file=out, flush=True)

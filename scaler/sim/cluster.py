@@ -1,6 +1,7 @@
 """The embedded cluster as one thing: start it, break it, ask it."""
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from scaler.sim.objects import Objects
 from scaler.sim.patches import Document
 from scaler.sim.pods import pod_template
 from scaler.sim.prometheus import Fault, PrometheusServer
-from scaler.sim.queues import cluster_queue, local_queue, resource_flavor
+from scaler.sim.queues import cluster_queue, local_queue, resource_flavor, with_flavor_before
 from scaler.sim.samples import SampleStore
 from scaler.sim.scale_loop import Version
 from scaler.sim.scheduler import Scheduler
@@ -115,9 +116,21 @@ class Cluster:
         flavor = resource_flavor(name, node_labels={"pool": pool}, topology=topology)
         self.objects.create(Kind.RESOURCE_FLAVORS, flavor)
 
-    def add_team(self, namespace: str, *, flavor: str, quota: dict[str, str]) -> None:
-        """Add a team's ClusterQueue, named as its namespace, and a LocalQueue `jobs`."""
+    def add_team(
+        self,
+        namespace: str,
+        *,
+        flavor: str,
+        quota: dict[str, str],
+        before: Mapping[str, dict[str, str]] | None = None,
+    ) -> None:
+        """Add a team's ClusterQueue, named as its namespace, and a LocalQueue `jobs`.
+
+        `before` are flavors with quotas that are tried first.
+        """
         queue = cluster_queue(namespace, flavor=flavor, quota=quota)
+        for name, less in (before or {}).items():
+            queue = with_flavor_before(queue, name, quota=less)
         self.objects.create(Kind.CLUSTER_QUEUES, queue)
         local = local_queue("jobs", namespace=namespace, cluster_queue=namespace)
         self.objects.create(Kind.LOCAL_QUEUES, local)
@@ -157,6 +170,10 @@ class Cluster:
     def send_requests(self, name: Name, number: int) -> None:
         """Let requests wait in the gateway for a Deployment; 0 = all were taken."""
         self.load.queued[name] = number
+
+    def send_tasks(self, name: Name, number: int) -> None:
+        """Let tasks of a RayCluster wait for a worker; 0 = none does."""
+        self.load.tasks[name] = number
 
     def stop_prometheus(self) -> None:
         """Take Prometheus away: no answers, no scrapes."""

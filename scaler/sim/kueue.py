@@ -24,7 +24,7 @@ from scaler.sim.integrations import (
 from scaler.sim.objects import Objects, name_of
 from scaler.sim.patches import Document
 from scaler.sim.pods import requests_of
-from scaler.sim.quota import HOSTNAME, Fits, Ground, Waits, assign_all
+from scaler.sim.quota import HOSTNAME, Fits, Ground, Waits, assign_all, usage_of
 from scaler.sim.room import room_for_admission
 
 STOPPED = ("Hold", "HoldAndDrain")
@@ -275,9 +275,7 @@ def _assignment(pod_set: Document, fits: Fits) -> Document:
 
 
 def _totals(pod_set: Document) -> dict[str, str]:
-    each = requests_of(pod_set["template"]["spec"])
-    totals = times(each, pod_set["count"])
-    return {r: f"{n}m" if r == "cpu" else str(n) for r, n in totals}
+    return {r: f"{n}m" if r == "cpu" else str(n) for r, n in usage_of(pod_set).items()}
 
 
 def _topology(hosts: dict[str, int]) -> Document:

@@ -1,4 +1,4 @@
-"""What GPUs and inference servers would tell Prometheus: dcgm-exporter 4.8, vLLM, a gateway.
+"""What GPUs and inference servers would tell Prometheus: dcgm-exporter 4.8, vLLM, a gateway, Ray.
 
 Labels are those of a scrape without honorLabels, as the GPU operator sets it up: a pod that holds
 a GPU is in `exported_pod`, and `pod` is the exporter's own.
@@ -39,6 +39,8 @@ class Load:
     """Requests that an inference Deployment's pods work on."""
     queued: dict[Name, int] = field(default_factory=dict)
     """Requests that the gateway holds because no pod is there."""
+    tasks: dict[Name, int] = field(default_factory=dict)
+    """Tasks of a RayCluster that wait for a worker, as its head tells."""
 
 
 class Exporters:
@@ -147,6 +149,10 @@ class Exporters:
             labels = {"namespace": namespace, "target_model_name": name}
             series = tuple(sorted(labels.items()))
             said["inference_extension_flow_control_queue_size", series] = queued
+        for (namespace, name), waiting in self._load.tasks.items():
+            labels = {"namespace": namespace, "ray_io_cluster": name}
+            labels["State"] = "PENDING_NODE_ASSIGNMENT"
+            said["ray_tasks", tuple(sorted(labels.items()))] = waiting
         return said
 
 
