@@ -47,12 +47,15 @@ class Part(StrEnum):
     """The whole pods of a namespace (name: the namespace)."""
     TARGETS = "targets"
     """ScaledObjects, targets, WorkerScales and HPAs of a namespace (name: the namespace)."""
+    HOLDS = "holds"
+    """Which podsets WorkerScales hold, and which of those are wanted back (name: empty)."""
     USAGE = "usage"
     """All usage and query answers (name: empty)."""
     POLICY = "policy"
     """The policy in force (name: empty)."""
     OWNERS = "owners"
-    """RayClusters and Jobs (name: empty)."""
+    """Who controls RayClusters, Jobs, JobSets and Notebooks; not their parts and marks, which
+    change with every status (name: empty)."""
 
 
 Partition: TypeAlias = tuple[Part, str]
