@@ -62,7 +62,8 @@ class Look:
 
     def ours(self) -> tuple[Name, ...]:
         """Give the ScaledObjects that have such triggers, sorted."""
-        return tuple(sorted({ref.key for ref in refs_of(self.snapshot)}))
+        known = self.snapshot.scaled_objects
+        return tuple(sorted({ref.key for ref in refs_of(self.snapshot)} & known.keys()))
 
     def decisions(self, scaled_object: Name) -> tuple[Decision, ...]:
         """Decide each trigger of a ScaledObject."""
