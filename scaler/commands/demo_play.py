@@ -1,4 +1,4 @@
-"""Run the real service against the embedded cluster, and play the story on it."""
+"""Run the real service and actuator against the embedded cluster, and play the story on it."""
 
 import argparse
 import asyncio
@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TextIO
 
 from scaler import log
+from scaler.actuation import Actuation
 from scaler.app import App
-from scaler.settings import Address, Settings
+from scaler.settings import ActuatorSettings, Address, Settings, SourceSettings
 from scaler.sim.clock import FastClock
 from scaler.sim.cluster import Cluster
 from scaler.sim.demo import Demo
@@ -22,7 +23,7 @@ from scaler.sim.scenario import furnish, policy
 from scaler.sim.timeline import StepFailedError
 
 FAILED = 1
-LOOPBACK = "127.0.0.1"
+ANY_PORT = Address(host="127.0.0.1", port=0)
 
 
 def play(args: argparse.Namespace, out: TextIO) -> int:
@@ -31,7 +32,8 @@ def play(args: argparse.Namespace, out: TextIO) -> int:
         cluster = Cluster(clock=FastClock(speed=args.speed))
         cluster.start()
         try:
-            with _serving(cluster, Path(folder)) as (grpc, status):
+            sources = _sources(cluster, Path(folder))
+            with _serving(cluster, sources) as (grpc, status), _actuating(cluster, sources):
                 furnish(cluster, scaler_address=str(grpc))
                 print(f"One minute in the cluster takes {60 / args.speed:g} s.", file=out)
                 print(f"Status page, live: http://{status}/", file=out, flush=True)
@@ -76,15 +78,44 @@ def _logging(path: Path | None) -> Iterator[None]:
         log.configure()
 
 
-@contextmanager
-def _serving(cluster: Cluster, folder: Path) -> Iterator[tuple[Address, Address]]:
-    """Run the service in a thread with a loop of its own, on the cluster's clock."""
-    settings = Settings(
+def _sources(cluster: Cluster, folder: Path) -> SourceSettings:
+    """Write what both processes read, and say where it is."""
+    return SourceSettings(
         policy=_mount(folder / "policy", policy(cluster)),
-        grpc=Address(host=LOOPBACK, port=0),
-        status=Address(host=LOOPBACK, port=0),
+        status=ANY_PORT,
         kubeconfig=str(cluster.write_kubeconfig(folder / "kubeconfig")),
         tick_seconds=0.2,
+    )
+
+
+@contextmanager
+def _actuating(cluster: Cluster, sources: SourceSettings) -> Iterator[None]:
+    """Run the actuator on the cluster's clock; it leads by a Lease, as it does anywhere."""
+    settings = ActuatorSettings(
+        policy=sources.policy,
+        status=sources.status,
+        kubeconfig=sources.kubeconfig,
+        tick_seconds=sources.tick_seconds,
+        lease_namespace="kueue-gpu-scaler",
+        lease_name="kueue-gpu-scaler-actuator",
+    )
+    actuation = Actuation(settings, clock=cluster.clock.now)
+    actuation.start()
+    try:
+        yield
+    finally:
+        actuation.stop()
+
+
+@contextmanager
+def _serving(cluster: Cluster, sources: SourceSettings) -> Iterator[tuple[Address, Address]]:
+    """Run the service in a thread with a loop of its own, on the cluster's clock."""
+    settings = Settings(
+        policy=sources.policy,
+        grpc=ANY_PORT,
+        status=sources.status,
+        kubeconfig=sources.kubeconfig,
+        tick_seconds=sources.tick_seconds,
     )
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="demo-serve", daemon=True)
