@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import structlog
 
@@ -12,13 +12,9 @@ from scaler.actuator.lease import Elector, Leadership, identity
 from scaler.actuator.metrics import HeldCollector, Tracker
 from scaler.actuator.news import News
 from scaler.actuator.parts import Parts
-from scaler.core.decision import Decision
-from scaler.core.hold.plan import plan
-from scaler.core.hold.steps import Plan
-from scaler.core.model import Instant, WorkerScale
-from scaler.core.policy import Policy
+from scaler.actuator.planning import plan_within_policy
+from scaler.core.model import Instant
 from scaler.core.scales import refs_of_scale
-from scaler.core.snapshot import Snapshot
 from scaler.deciding import Deciding
 from scaler.kube.api import TimeOuts
 from scaler.kube.client import ApiServer
@@ -83,7 +79,7 @@ class Actuation:
         self.actuator = Actuator(
             Parts(
                 store=store,
-                plan=planned,
+                plan=plan_within_policy,
                 refs_of=refs_of_scale,
                 writer=Writer(
                     ApiServer(self._deciding.credentials, time_outs=WRITE_TIME_OUTS),
@@ -131,18 +127,6 @@ class Actuation:
         self._news.stop()
         self._deciding.stop()
         self._status.stop()
-
-
-def planned(
-    *,
-    snapshot: Snapshot,
-    scale: WorkerScale,
-    decisions: Sequence[Decision],
-    policy: Policy,
-    now: Instant,
-) -> Plan:
-    """Plan a WorkerScale within what the policy allows."""
-    return plan(snapshot=snapshot, scale=scale, decisions=decisions, policy=policy, now=now)
 
 
 def run(settings: ActuatorSettings, started: Callable[[Address], None]) -> None:
