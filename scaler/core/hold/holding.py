@@ -73,6 +73,8 @@ def _going(scene: Scene, hold: HoldRecord) -> Outcome:
         if ours(scene, hold):
             return give(scene, hold, cause, message, at_once=True)
         return _waiting(scene, hold) if waits else ended(scene, cause, message)
+    if any(one.grip is Grip.UNDONE for one in scene.pieces):
+        return _undone(scene, hold)
     if waits:
         return replace(_waiting(scene, hold), writes=_again(scene))
     return _lost(scene, hold)
