@@ -109,7 +109,8 @@ class Story:
             document = self._cluster.objects.get(plural, target)
             if document is not None:
                 text = f"{document['kind']} {target[1]} is scaled to {document['spec']['replicas']}"
-                self._tell("keda", f"{plural} {target}", text, at_first=False)
+                who = "scale" if plural == Kind.WORKER_SCALES else "keda"
+                self._tell(who, f"{plural} {target}", text, at_first=False)
 
     def _tell_workers(self, cluster: Document) -> None:
         namespace, name = name_of(cluster)
