@@ -47,6 +47,8 @@ class Story:
         self._targets = tuple(targets)
         """Plural and name of what KEDA scales besides the pools."""
         self._told: dict[tuple[str, str], str] = {}
+        self._messages: set[str] = set()
+        """Told already: an Event that says the same is told without them."""
         self._sizes = dict.fromkeys(pools, 0)
         self._unfinished: dict[str, Name] = {}
 
@@ -125,6 +127,7 @@ class Story:
         if status.get("state") and self._told.get(("actuator", name)) != headline:
             self._told["actuator", name] = headline
             self._timeline.say("actuator", f"{headline}: {status.get('message')}")
+            self._messages.add(str(status.get("message")))
 
     def _tell_decisions(self) -> None:
         self.decisions = decisions(self._status_url)
@@ -138,8 +141,11 @@ class Story:
         for event in self._cluster.objects.all(EVENTS):
             about = event["involvedObject"]
             name = f"{about['kind']} {about['namespace']}/{about['name']}"
-            text = f"{event['reason']} on {name}: {event['message']}"
+            text, message = f"{event['reason']} on {name}", event["message"]
+            if message not in self._messages:
+                text = f"{text}: {message}"
             self._tell("event", event["metadata"]["name"], text)
+        self._messages.update(event["message"] for event in self._cluster.objects.all(EVENTS))
 
     def _hold_to_promises(self) -> None:
         for pool, before in self._sizes.items():
