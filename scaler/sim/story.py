@@ -141,11 +141,14 @@ class Story:
         for event in self._cluster.objects.all(EVENTS):
             about = event["involvedObject"]
             name = f"{about['kind']} {about['namespace']}/{about['name']}"
-            text, message = f"{event['reason']} on {name}", event["message"]
-            if message not in self._messages:
-                text = f"{text}: {message}"
-            self._tell("event", event["metadata"]["name"], text)
-        self._messages.update(event["message"] for event in self._cluster.objects.all(EVENTS))
+            said = f"{event['reason']}: {event['message']}"
+            if self._told.get(("event", event["metadata"]["name"])) == said:
+                continue
+            self._told["event", event["metadata"]["name"]] = said
+            known = event["message"] in self._messages
+            self._messages.add(event["message"])
+            what = "" if known else f": {event['message']}"
+            self._timeline.say("event", f"{event['reason']} on {name}{what}")
 
     def _hold_to_promises(self) -> None:
         for pool, before in self._sizes.items():
