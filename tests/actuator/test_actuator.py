@@ -266,6 +266,31 @@ def test_an_api_server_out_of_reach_is_asked_ever_less() -> None:
     assert sorted(stage.kept.steps("a") + stage.kept.steps("b")) == sorted(HOLD * 2)
 
 
+def test_one_whose_webhook_is_broken_does_not_hold_up_the_others() -> None:
+    """A 500 is about one object; it waits ever longer, and behind the others."""
+    stage = Stage(make_scale("a"), make_scale("b"))
+    stage.script = taking
+    stage.kept.failures = [ApiError(500, "failed calling webhook")]
+    stage.look()
+    assert (stage.kept.steps("a"), stage.kept.steps("b")) == ([], HOLD)
+    stage.publish()
+    stage.look(after=0.9)
+    assert stage.kept.steps("a") == []
+    stage.look(after=0.1)
+    assert stage.kept.steps("a") == HOLD
+
+
+def test_one_that_never_gets_an_answer_lets_the_others_go_first() -> None:
+    """A webhook that hangs takes the whole time-out of each look."""
+    stage = Stage(make_scale("a"), make_scale("b"))
+    stage.script = taking
+    stage.kept.failures = [NoAnswerError("read timed out")]
+    stage.look()
+    stage.show()
+    stage.look(after=1)
+    assert [name for name, _ in stage.kept.written][:3] == ["b"] * 3
+
+
 def test_retry_after_is_heeded() -> None:
     """The API server knows best how long it is busy."""
     stage = Stage(make_scale())
