@@ -173,7 +173,7 @@ def _awaited(scene: Scene) -> bool:
     workload = scene.workload
     if scene.notebook:
         return not scene.live
-    if workload is None or not workload.active:
+    if workload is None or not workload.active or closed(latch_of(scene)):
         return False
     if workload.evicted and scene.scale.mode is Mode.HOLD:
         return False

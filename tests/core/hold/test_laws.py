@@ -187,7 +187,7 @@ def come_to_rest(witness: Witness, looks: int = 60) -> None:
 
 
 @pytest.mark.parametrize(("kind", "mode", "jobs"), TARGETS)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(happenings=HAPPENINGS, held=st.booleans())
 def test_whatever_happens_workers_go_on_evidence_alone_and_are_never_left_behind(
     kind: str, mode: Mode, jobs: int, happenings: list[Happening], *, held: bool
@@ -201,7 +201,7 @@ def test_whatever_happens_workers_go_on_evidence_alone_and_are_never_left_behind
 
 
 @pytest.mark.parametrize(("kind", "mode", "jobs"), TARGETS)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(happenings=HAPPENINGS)
 def test_after_whatever_happened_a_deletion_leaves_nothing_of_ours_behind(
     kind: str, mode: Mode, jobs: int, happenings: list[Happening]
@@ -219,7 +219,7 @@ def test_after_whatever_happened_a_deletion_leaves_nothing_of_ours_behind(
 
 
 @pytest.mark.parametrize(("kind", "mode", "jobs"), TARGETS[:-1])
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(happenings=HAPPENINGS)
 def test_after_whatever_happened_wanted_workers_come_back(
     kind: str, mode: Mode, jobs: int, happenings: list[Happening]
