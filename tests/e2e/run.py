@@ -50,9 +50,12 @@ def main(arguments: Sequence[str]) -> int:
         return report.exit_code()
     if given.build:
         return 0
-    lines = _play_all(given, report)
-    if given.results:
-        given.results.write_text(json.dumps(lines, indent=1))
+    lines: list[Line] = []
+    try:
+        _play_all(given, report, lines)
+    finally:
+        if given.results:
+            given.results.write_text(json.dumps(lines, indent=1))
     return report.exit_code()
 
 
@@ -74,8 +77,11 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     return given
 
 
-def _play_all(given: argparse.Namespace, report: Report) -> list[Line]:
-    """Play the chosen scenarios: side by side, then those that must be alone."""
+def _play_all(given: argparse.Namespace, report: Report, lines: list[Line]) -> None:
+    """Play the chosen scenarios: side by side, then those that must be alone.
+
+    Lines are added as they come, so that an interrupted run keeps what it has.
+    """
     chosen: Sequence[Scenario] = given.scenarios
     folder = _folder()
     say(f"logs: {folder}")
@@ -83,10 +89,9 @@ def _play_all(given: argparse.Namespace, report: Report) -> list[Line]:
     began = time.monotonic()
     with world(folder, keda=given.keda, older_kueue=given.older_kueue) as there:
         say(f"up after {time.monotonic() - began:.0f} s")
-        play = Play(world=there, report=report)
+        play = Play(world=there, report=report, lines=lines)
         play.all(chosen)
         say(f"all played after {time.monotonic() - began:.0f} s")
-    return play.lines
 
 
 def _interrupt(_: int, __: FrameType | None) -> None:

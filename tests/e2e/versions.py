@@ -1,17 +1,19 @@
 """Play all scenarios with other versions too, and write docs/compatibility.md from what came out.
 
-Usage: python -m tests.e2e.versions
+Usage: python -m tests.e2e.versions [--resume]
 
 Takes about an hour and a half on two cores with built programs. Scenarios that speak of KEDA's
 newest version alone are left out with older ones; what must never happen is repeated with the
-newest.
+newest. What was played is kept in .build/versions/; with --resume a run that was cut off plays
+only what is missing there.
 """
 
+import argparse
 import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -19,10 +21,12 @@ from pathlib import Path
 from tests.e2e.builds import KUBERNETES_VERSION, NEWEST_KEDA
 from tests.e2e.play import Line
 from tests.e2e.scenarios import SCENARIOS, contract
-from tests.golang import ROOT
+from tests.golang import BUILT, ROOT
 from tests.report import say
 
 PAGE = ROOT / "docs" / "compatibility.md"
+KEPT = BUILT / "versions"
+"""Lines by version, as JSON."""
 NEWEST_ONLY = ("F0c",)
 """KEDA's race came with 2.20 or later, so that older versions need not show it."""
 CONTRACT = tuple(each.id for each in contract.SCENARIOS)
@@ -38,6 +42,15 @@ answers, held against KEDA {newest}. A *no* there is a difference of KEDA that t
 depend on as long as the other rows of that version say *yes*.
 
 """
+
+
+class CutOffError(Exception):
+    """A run was interrupted; `lines` are those that it still told."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        """Keep them."""
+        super().__init__("interrupted")
+        self.lines = lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +74,12 @@ VARIANTS = (
 )
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Play with each version and write the page; 1 where the newest failed."""
-    found = {variant.name: _play(variant) for variant in VARIANTS}
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--resume", action="store_true", help="play only what is still missing")
+    resume = parser.parse_args(arguments).resume
+    found = {each.name: lines_of(each, kept=KEPT, resume=resume, ran=_ran) for each in VARIANTS}
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page(found), encoding="utf-8")
     say(f"written: {PAGE.relative_to(ROOT)}")
@@ -72,20 +88,49 @@ def main() -> int:
     return int(not newest or not all(line["ok"] for line in [*newest, *chain(*repeats)]))
 
 
-def _play(variant: Variant) -> list[Line]:
+def lines_of(
+    variant: Variant, *, kept: Path, resume: bool, ran: Callable[[Sequence[str]], list[Line]]
+) -> list[Line]:
+    """Play a variant's scenarios, or those of them that are not kept yet, and keep the lines.
+
+    Raises:
+        KeyboardInterrupt: after what was played till then has been kept.
+    """
     say(f"\n=== {variant.name}")
-    ids = [each.id for each in SCENARIOS if each.id not in variant.left_out]
-    return _ran([*variant.arguments, *ids])
+    file = kept / f"{variant.name}.json"
+    before: list[Line] = json.loads(file.read_text()) if resume and file.exists() else []
+    played = {line["id"] for line in before}
+    ids = [each.id for each in SCENARIOS if each.id not in played | set(variant.left_out)]
+    kept.mkdir(parents=True, exist_ok=True)
+    try:
+        lines = [*before, *(ran([*variant.arguments, *ids]) if ids else [])]
+    except CutOffError as cut:
+        file.write_text(json.dumps([*before, *cut.lines], indent=1))
+        raise KeyboardInterrupt from cut
+    file.write_text(json.dumps(lines, indent=1))
+    return lines
 
 
 def _ran(arguments: Sequence[str]) -> list[Line]:
-    """Run the scenarios in a process of their own and give its lines."""
+    """Run the scenarios in a process of their own and give its lines.
+
+    Raises:
+        CutOffError: Ctrl-C, which the process hears too: it is waited for while it cleans up.
+    """
+    cut = False
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.json"
         command = [sys.executable, "-m", "tests.e2e.run", f"--results={results}", *arguments]
-        subprocess.run(command, cwd=ROOT, check=False)
+        with subprocess.Popen(command, cwd=ROOT) as process:
+            while process.poll() is None:
+                try:
+                    process.wait()
+                except KeyboardInterrupt:
+                    cut = True
         lines: list[Line] = json.loads(results.read_text()) if results.exists() else []
-        return lines
+    if cut:
+        raise CutOffError(lines)
+    return lines
 
 
 def page(found: Mapping[str, Sequence[Line]]) -> str:
@@ -124,4 +169,4 @@ def _sentence(said: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
