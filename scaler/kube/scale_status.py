@@ -81,9 +81,11 @@ def _hold(wire: WireHold) -> HoldRecord:
         reserved_at=moment(wire.reserved_at),
         evictions=wire.evictions,
         target_uid=wire.target_uid,
+        taken_at=moment(wire.taken_at),
         gone_at=moment(wire.gone_at),
         waking_at=moment(wire.waking_at),
         reason=wire.reason,
+        ordered=moment(wire.ordered),
     )
 
 
@@ -134,9 +136,11 @@ def _hold_patch(before: HoldRecord | None, after: HoldRecord) -> Json:
         "reservedAt": _written(after.reserved_at),
         "evictions": after.evictions,
         "targetUid": after.target_uid,
+        "takenAt": _written(after.taken_at),
         "goneAt": _written(after.gone_at),
         "wakingAt": _written(after.waking_at),
         "reason": after.reason,
+        "ordered": _written(after.ordered),
     }
 
 

@@ -67,9 +67,11 @@ class WireHold(Wire):
     reserved_at: Time | None = None
     evictions: int = 0
     target_uid: str = ""
+    taken_at: Time | None = None
     gone_at: Time | None = None
     waking_at: Time | None = None
     reason: str = ""
+    ordered: Time | None = None
 
 
 class WireLatch(Wire):
