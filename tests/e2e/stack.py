@@ -75,6 +75,16 @@ class Stack:
         """Give the API server."""
         return self.plane.apiserver
 
+    def died(self) -> list[str]:
+        """Tell of each program ended by itself that every scenario needs, with its exit code."""
+        plane, controllers = self.plane, self.controllers
+        needed = (
+            *(plane.etcd, plane.apiserver, plane.controllers, plane.scheduler, plane.kwok),
+            *(controllers.kueue, controllers.jobset, controllers.kuberay),
+            *(controllers.keda, controllers.adapter),
+        )
+        return [f"{each.name} ended with {each.code}" for each in needed if each.died]
+
     def installation(self, namespace: str, policy: str) -> Installation:
         """Give our service, not yet started, at the address that its name stands for."""
         return Installation(
