@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypedDict
 
 from tests.e2e.waiting import NeverCameError
@@ -35,6 +36,13 @@ class Line(TypedDict):
     """What was measured, or why it failed."""
 
 
+def write_lines(file: Path, lines: Sequence[Line]) -> None:
+    """Write lines as JSON, in one step: whoever is killed meanwhile leaves the last ones."""
+    fresh = file.with_name(f"{file.name}.part")
+    fresh.write_text(json.dumps(lines, indent=1))
+    fresh.replace(file)
+
+
 @dataclass(slots=True, kw_only=True)
 class Play:
     """One run of scenarios in one world.
@@ -45,6 +53,8 @@ class Play:
     world: World
     report: Report
     lines: list[Line] = field(default_factory=list)
+    results: Path | None = None
+    """Where lines are written to as they come, so that a run that is killed keeps what it has."""
     late: list[Scenario] = field(default_factory=list)
     """What did not come in time: on a machine that does too much at once that proves nothing."""
     over: threading.Event = field(default_factory=threading.Event)
@@ -86,6 +96,8 @@ class Play:
             self.report.check("no program ended by itself", ok=not died, found="; ".join(died))
         finally:
             self.over.set()
+            if self.results:
+                write_lines(self.results, self.lines)
 
     def one(self, scenario: Scenario, *, last: bool = False) -> None:
         """Play one scenario and print its line."""
@@ -125,6 +137,9 @@ class Play:
                     said=wrong or measured,
                 )
             )
+            if self.results:
+                with suppress(OSError):  # the next line, or the end, tries again
+                    write_lines(self.results, self.lines)
 
     def _whole(self) -> None:
         """Demand that all runs that every scenario needs."""
