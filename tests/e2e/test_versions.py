@@ -1,5 +1,6 @@
 """The page of versions says what was played, and nothing else."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from tests.e2e.play import Line
 from tests.e2e.scenarios import SCENARIOS
-from tests.e2e.versions import CutOffError, Variant, lines_of, page
+from tests.e2e.versions import CutOffError, Variant, all_ok, forget, lines_of, page
 
 FIRST = SCENARIOS[0]
 
@@ -92,3 +93,36 @@ def test_an_interrupted_run_keeps_what_it_played(tmp_path: Path) -> None:
     rest = Runs(cut=9)
     lines_of(OLD, kept=tmp_path, resume=True, ran=rest)
     assert rest.asked == [["--keda=old", SCENARIOS[1].id]]
+
+
+@pytest.mark.parametrize("text", ["[{", "", "null", "[1]"])
+def test_what_was_kept_and_cannot_be_read_is_played_again(tmp_path: Path, text: str) -> None:
+    """A disk was full, say."""
+    (tmp_path / "old.json").write_text(text)
+    rest = Runs(cut=9)
+    lines_of(OLD, kept=tmp_path, resume=True, ran=rest)
+    assert rest.asked == [["--keda=old", SCENARIOS[0].id, SCENARIOS[1].id]]
+
+
+def test_a_scenario_that_there_was_once_is_not_told_of(tmp_path: Path) -> None:
+    """Its line would count, and stand below a table without it."""
+    gone = {**line(ok=False), "id": "Z9"}
+    (tmp_path / "old.json").write_text(json.dumps([gone]))
+    lines = lines_of(OLD, kept=tmp_path, resume=True, ran=Runs(cut=9))
+    assert [each["id"] for each in lines] == [SCENARIOS[0].id, SCENARIOS[1].id]
+
+
+def test_a_fresh_run_leaves_nothing_older_to_go_on_with(tmp_path: Path) -> None:
+    """Nor of the versions that it did not come to before it was cut off."""
+    lines_of(OLD, kept=tmp_path, resume=False, ran=Runs(cut=9))
+    forget(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_not_played_is_not_right() -> None:
+    """A run that never came up has no wrong line either."""
+    fine = line(ok=True)
+    assert all_ok([fine], [FIRST.id])
+    assert not all_ok([], [FIRST.id])
+    assert not all_ok([fine], [FIRST.id, SCENARIOS[1].id])
+    assert not all_ok([line(ok=False)], [FIRST.id])
