@@ -80,10 +80,16 @@ RESOURCES: dict[str, Resource] = {
     **_resources(KUEUE, "WorkloadPriorityClass=workloadpriorityclasses", namespaced=False),
     **_resources(KUEUE, "LocalQueue=localqueues", "Workload=workloads"),
     **_resources("ray.io/v1", "RayCluster=rayclusters", "RayJob=rayjobs"),
+    **_resources("ray.io/v1", "RayService=rayservices"),
     **_resources("jobset.x-k8s.io/v1alpha2", "JobSet=jobsets"),
+    **_resources("trainer.kubeflow.org/v1alpha1", "TrainJob=trainjobs"),
+    **_resources("trainer.kubeflow.org/v1alpha1", "TrainingRuntime=trainingruntimes"),
+    **_resources("kubeflow.org/v1", "PyTorchJob=pytorchjobs"),
+    **_resources("kueue-gpu-scaler.dev/v1alpha1", "WorkerScale=workerscales"),
+    **_resources("coordination.k8s.io/v1", "Lease=leases"),
     **_resources("machine.openshift.io/v1beta1", "MachineSet=machinesets", "Machine=machines"),
     **_resources("cluster.x-k8s.io/v1beta2", "MachineDeployment=machinedeployments"),
-    **_resources("lab.example/v1", "WorkerScale=workerscales"),
+    **_resources("lab.example/v1", "LabScale=labscales"),
 }
 """By kind; one version each."""
 

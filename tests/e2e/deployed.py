@@ -23,6 +23,9 @@ UNDERSTOOD = {
 }
 """Keys of a kustomization that are followed here; another one is refused, not passed over."""
 CLUSTER_ROLES = ("ClusterRole", "ClusterRoleBinding")
+ACTUATOR = "-actuator.yaml"
+"""Ends the names of the files that are the actuator's alone."""
+DEFINITIONS = "crds/"
 
 
 def installation(namespace: str, policy: str) -> tuple[Object, ...]:
@@ -30,16 +33,46 @@ def installation(namespace: str, policy: str) -> tuple[Object, ...]:
 
     As kustomize does it: `namespace`, `labels`, `images`, and the generated ConfigMap. In a
     namespace other than the one that is shipped, ClusterRole and ClusterRoleBinding have its name
-    as `nameSuffix`, so that several installations stand side by side.
+    as `nameSuffix`, so that several installations stand side by side. The actuator's objects and
+    the definitions are given by `actuator` and `definitions`.
 
     Raises:
         ValueError: the kustomization has a key that is not followed here.
     """
+    files = [each for each in _shipped()["resources"] if not each.startswith(DEFINITIONS)]
+    return _placed([each for each in files if not each.endswith(ACTUATOR)], namespace, policy)
+
+
+def actuator(namespace: str, policy: str) -> tuple[Object, ...]:
+    """Give the actuator's objects likewise, with the namespace and the ConfigMap that it reads."""
+    own = sorted(path.name for path in DEPLOY.glob(f"*{ACTUATOR}"))
+    return _placed(["namespace.yaml", *own], namespace, policy)
+
+
+def definitions() -> list[Object]:
+    """Give the CRDs that are shipped."""
+    files = sorted((DEPLOY / DEFINITIONS).glob("*.yaml"))
+    return [each for file in files for each in _documents(file)]
+
+
+def without_pods(wanted: Object) -> Object:
+    """Give a Deployment that wants no pods, since processes are its pods; all else as it is."""
+    if wanted["kind"] != "Deployment":
+        return wanted
+    return {**wanted, "spec": {**wanted["spec"], "replicas": 0}}
+
+
+def _shipped() -> Object:
     shipped = _documents(DEPLOY / "kustomization.yaml")[0]
     if unknown := shipped.keys() - UNDERSTOOD:
         raise ValueError(f"kustomization.yaml: {sorted(unknown)} not followed here")
+    return shipped
+
+
+def _placed(files: Sequence[str], namespace: str, policy: str) -> tuple[Object, ...]:
+    shipped = _shipped()
     suffix = "" if namespace == shipped["namespace"] else f"-{namespace}"
-    objects = [each for file in shipped["resources"] for each in _documents(DEPLOY / file)]
+    objects = [each for file in files for each in _documents(DEPLOY / file)]
     objects += _config_maps(shipped, policy)
     for each in objects:
         _label(each, shipped["labels"])

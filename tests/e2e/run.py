@@ -19,13 +19,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 
-from tests.e2e import builds
+from tests.e2e import builds, deployed
+from tests.e2e.actuation import Actuation
 from tests.e2e.answers import Stub
 from tests.e2e.gpus import Gpus
 from tests.e2e.machines import Machines, crds, node
 from tests.e2e.play import Line, Play
 from tests.e2e.policies import policy
-from tests.e2e.scenarios import NAMESPACES, POOLS, SCENARIOS
+from tests.e2e.controllers import established
+from tests.e2e.scenarios import ACTUATED_APART, NAMESPACES, POOLS, SCENARIOS
 from tests.e2e.service import Installation
 from tests.e2e.stack import INSTALLATIONS, Stack, stack
 from tests.e2e.world import Scenario, World
@@ -113,7 +115,9 @@ def world(folder: Path, *, keda: str, older_kueue: bool) -> Iterator[World]:
     """Give a running stack with GPUs, machines and our service installed."""
     with ExitStack() as held:
         running = held.enter_context(stack(folder, keda=keda, older_kueue=older_kueue))
-        running.api.apply(*crds())
+        running.api.apply(*crds(), *deployed.definitions())
+        for each in deployed.definitions():
+            established(running.plane, each)
         gpus = Gpus(running.api)
         held.callback(gpus.stop)
         gpus.start()
@@ -125,12 +129,16 @@ def world(folder: Path, *, keda: str, older_kueue: bool) -> Iterator[World]:
         scaler = _installation(running, gpus)
         held.callback(scaler.stop)
         scaler.start()
+        actuator = _actuation(running, scaler.policy)
+        held.callback(actuator.stop)
+        actuator.start()
         yield World(
             api=running.api,
             stack=running,
             gpus=gpus,
             machines=machines,
             scaler=scaler,
+            actuator=actuator,
             stub=stub,
         )
 
@@ -145,6 +153,11 @@ def _installation(running: Stack, gpus: Gpus) -> Installation:
     return running.installation(
         INSTALLATIONS[0], policy(prometheus.url, pools=POOLS, namespaces=NAMESPACES)
     )
+
+
+def _actuation(running: Stack, policy: str) -> Actuation:
+    """Give the actuator of all scenarios that have none of their own."""
+    return running.actuation(INSTALLATIONS[0], policy, without=ACTUATED_APART)
 
 
 if __name__ == "__main__":

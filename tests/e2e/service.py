@@ -74,7 +74,7 @@ class Installation:
 
     def start(self) -> None:
         """Install, start the replicas, and wait until KEDA can ask."""
-        self.api.apply(*(_without_pods(each) for each in self.objects))
+        self.api.apply(*(deployed.without_pods(each) for each in self.objects))
         self.front.start()
         for _ in range(self.size):
             self.replicas.append(self._launch())
@@ -188,9 +188,3 @@ class Installation:
             environment=deployed.environment(deployment, pod),
             folder=ROOT,
         )
-
-
-def _without_pods(wanted: Object) -> Object:
-    if wanted["kind"] != "Deployment":
-        return wanted
-    return {**wanted, "spec": {**wanted["spec"], "replicas": 0}}

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tests.e2e.actuation import Actuation
 from tests.e2e.answers import Stub
 from tests.e2e.api import Api
 from tests.e2e.gpus import Gpus
@@ -23,6 +24,8 @@ class World:
     machines: Machines
     scaler: Installation
     """Two replicas of our service behind one address, for scenarios without faults."""
+    actuator: Actuation
+    """The one that acts for all scenarios but those with one of their own."""
     stub: Stub
     """A scaler that answers what it is told to."""
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
@@ -44,6 +47,9 @@ class Scenario:
     """Gives what was measured; raises AssertionError where it does not happen."""
     alone: bool = False
     """It disturbs others, so nothing else runs beside it."""
+    disturbs: str = ""
+    """What it takes from others for a while: it is played when these are through, one after the
+    other with what disturbs the same, and beside what disturbs something else."""
     shares: str = ""
     """What it uses together with others: these are played one after the other."""
     long: bool = False
