@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 from uuid import uuid4
 
 from tests.e2e import deployed
@@ -20,22 +21,22 @@ from tests.e2e.volume import Volume
 
 POLICY = "policy.yaml"
 SCALES = "/apis/kueue-gpu-scaler.dev/v1alpha1/workerscales"
+LABEL = "e2e/actuator"
+"""Of WorkerScales that one actuator alone shall see."""
 UNCOUNTED = ("/leases", "/events")
 """Ends of paths that are written to beside the work, and without which it is done as well."""
 
 
 class Gate(Reverse):
-    """The API server as one actuator sees it: the WorkerScales of some namespaces alone.
+    """The API server as one actuator sees it: WorkerScales with one value of a label alone.
 
     So several actuators stand side by side, each with work of its own.
     """
 
-    def __init__(
-        self, url: str, *, authority: Path, only: str = "", without: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, url: str, *, authority: Path, label: str = "") -> None:
+        """Make a proxy; without a label's value it shows the WorkerScales that have none."""
         super().__init__(url, authority=authority)
-        chosen = [f"metadata.namespace={only}"] if only else []
-        self._fields = ",".join(chosen + [f"metadata.namespace!={each}" for each in without])
+        self._selector = quote(f"{LABEL}={label}" if label else f"!{LABEL}", safe="")
         self._lock = threading.Lock()
         """Guards _writes, which each request's thread adds to."""
         self._writes: list[Write] = []
@@ -45,10 +46,9 @@ class Gate(Reverse):
     def asks(self, target: str) -> str:
         """Narrow a list or watch of all WorkerScales."""
         path, _, query = target.partition("?")
-        if path != SCALES or not self._fields:
+        if path != SCALES:
             return target
-        chosen = self._fields.replace("=", "%3D").replace(",", "%2C").replace("!", "%21")
-        return f"{path}?fieldSelector={chosen}" + (f"&{query}" if query else "")
+        return f"{path}?labelSelector={self._selector}" + (f"&{query}" if query else "")
 
     def wrote(self, write: Write) -> None:
         """Keep a write, Leases and Events aside."""

@@ -1,6 +1,7 @@
 """The API server as one user sees it: plain REST, objects as they are on the wire."""
 
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,10 +11,15 @@ from urllib.parse import quote
 
 import requests
 
+from tests.e2e.waiting import pause
+
 Object = dict[str, Any]
 """A Kubernetes object as JSON."""
 TIMEOUT = 30.0
 FIELD_MANAGER = "e2e"
+UNREACHED = "failed calling webhook"
+WEBHOOKS = 20.0
+"""Seconds."""
 
 
 class RefusedError(Exception):
@@ -138,8 +144,18 @@ class Api:
             self.patch(wanted["kind"], meta["name"], meta.get("namespace", ""), change=wanted)
 
     def create(self, wanted: Object) -> Object:
-        """Create one object and give it as the server has it."""
-        return self.call("POST", self._path_of(wanted), body=wanted)
+        """Create one object and give it as the server has it.
+
+        A webhook that can't be reached, since its program is being restarted, is waited for.
+        """
+        ends = time.monotonic() + WEBHOOKS
+        while True:
+            try:
+                return self.call("POST", self._path_of(wanted), body=wanted)
+            except RefusedError as error:
+                if UNREACHED not in str(error) or time.monotonic() > ends:
+                    raise
+                pause(1)
 
     def get(self, kind: str, name: str, namespace: str = "") -> Object | None:
         """Give an object, or None where there is none."""

@@ -9,9 +9,9 @@ from tests.e2e.api import Object, condition
 from tests.e2e.bench_objects import (
     LAB_SCALE,
     external,
+    lab_scale_crd,
     scaled_object,
     target,
-    lab_scale_crd,
 )
 from tests.e2e.calls import Call, Method, Outcome
 from tests.e2e.script import Answers

@@ -1,4 +1,4 @@
-"""Every version of the Workloads of a namespace, so that nothing happens between two looks."""
+"""Every version of a job's Workloads, so that nothing happens between two looks."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from typing import Self
 import requests
 
 from tests.e2e.api import Object, RefusedError
-from tests.e2e.ledger import Claim, claim_of
+from tests.e2e.ledger import Claim, claim_of, owned
 from tests.e2e.sizes import AGAIN, PATIENCE, Watched
 from tests.e2e.waiting import NeverCameError
 
@@ -28,10 +28,12 @@ class Entry:
 
 @dataclass(slots=True)
 class Chronicle:
-    """What a namespace's Workloads had, as long as it is in use."""
+    """What an owner's Workloads had, as long as it is in use."""
 
     api: Watched
     namespace: str
+    owner: tuple[str, str]
+    """Kind and name."""
     _entries: list[Entry] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Guards _entries."""
@@ -39,7 +41,7 @@ class Chronicle:
     _left: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
-        name = f"chronicle of {self.namespace}"
+        name = f"chronicle of {self.owner} in {self.namespace}"
         threading.Thread(target=self._run, name=name, daemon=True).start()
         if not self._opened.wait(PATIENCE):
             self._left.set()
@@ -82,7 +84,7 @@ class Chronicle:
             for change, found in events:
                 if self._left.is_set():
                     return
-                if change in {"ADDED", "MODIFIED", "DELETED"}:
+                if change in {"ADDED", "MODIFIED", "DELETED"} and owned(found, *self.owner):
                     self._take(change, found)
 
     def _take(self, change: str, found: Object) -> None:

@@ -27,7 +27,9 @@ exec "$@"
 """KEDA finds Services by name, as with cluster DNS; nothing else is asked for names."""
 
 
-def start_keda(plane: ControlPlane, module: GoModule, *, names: Mapping[str, str]) -> dict[str, Program]:
+def start_keda(
+    plane: ControlPlane, module: GoModule, *, names: Mapping[str, str]
+) -> dict[str, Program]:
     """Start the operator and the adapter; `names` are Services' names with their addresses."""
     metrics, health, inner, port, own = free_ports(5)
     certificates = plane.certificates

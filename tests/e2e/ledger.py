@@ -63,6 +63,12 @@ class Ledger:
         )
 
 
+def owned(workload: Object, kind: str, name: str) -> bool:
+    """Say whether an object of that kind and name owns a Workload."""
+    owners = workload["metadata"].get("ownerReferences") or []
+    return any((each["kind"], each["name"]) == (kind, name) for each in owners)
+
+
 def claim_of(workload: Object) -> Claim:
     """Read a Workload."""
     found = [(kind, condition(workload, kind).get("status")) for kind in CONDITIONS]

@@ -20,14 +20,13 @@ from pathlib import Path
 from types import FrameType
 
 from tests.e2e import builds, deployed
-from tests.e2e.actuation import Actuation
 from tests.e2e.answers import Stub
+from tests.e2e.controllers import established
 from tests.e2e.gpus import Gpus
 from tests.e2e.machines import Machines, crds, node
 from tests.e2e.play import Line, Play
 from tests.e2e.policies import policy
-from tests.e2e.controllers import established
-from tests.e2e.scenarios import ACTUATED_APART, NAMESPACES, POOLS, SCENARIOS
+from tests.e2e.scenarios import NAMESPACES, POOLS, SCENARIOS
 from tests.e2e.service import Installation
 from tests.e2e.stack import INSTALLATIONS, Stack, stack
 from tests.e2e.world import Scenario, World
@@ -129,7 +128,7 @@ def world(folder: Path, *, keda: str, older_kueue: bool) -> Iterator[World]:
         scaler = _installation(running, gpus)
         held.callback(scaler.stop)
         scaler.start()
-        actuator = _actuation(running, scaler.policy)
+        actuator = running.actuation(INSTALLATIONS[0], scaler.policy)
         held.callback(actuator.stop)
         actuator.start()
         yield World(
@@ -153,11 +152,6 @@ def _installation(running: Stack, gpus: Gpus) -> Installation:
     return running.installation(
         INSTALLATIONS[0], policy(prometheus.url, pools=POOLS, namespaces=NAMESPACES)
     )
-
-
-def _actuation(running: Stack, policy: str) -> Actuation:
-    """Give the actuator of all scenarios that have none of their own."""
-    return running.actuation(INSTALLATIONS[0], policy, without=ACTUATED_APART)
 
 
 if __name__ == "__main__":

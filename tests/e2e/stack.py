@@ -33,6 +33,7 @@ INSTALLATIONS = (
     "rolling",
     "single",
     "frozen",
+    "holding",
 )
 """Namespaces into which our service can be installed; each has a loopback address of its own.
 
@@ -91,17 +92,8 @@ class Stack:
         _, _, namespace, name = user.split(":")
         return self.plane.account(namespace, name, url=self.older.url if self.older else "")
 
-    def actuation(
-        self, namespace: str, policy: str, *, only: str = "", without: tuple[str, ...] = ()
-    ) -> Actuation:
-        """Give our actuator, not yet started; it sees WorkerScales of some namespaces alone.
-
-        Args:
-            namespace: it is installed in.
-            policy: its text.
-            only: of this namespace; empty: of all.
-            without: of none of these.
-        """
+    def actuation(self, namespace: str, policy: str, *, label: str = "") -> Actuation:
+        """Give our actuator, not yet started; it sees WorkerScales with this label alone."""
         url = self.older.url if self.older else self.api.url
         return Actuation(
             api=self.api,
@@ -110,7 +102,7 @@ class Stack:
             policy=policy,
             folder=self.folder / "volumes",
             kubeconfig_for=self._kubeconfig,
-            gate=Gate(url, authority=self.api.authority, only=only, without=without),
+            gate=Gate(url, authority=self.api.authority, label=label),
         )
 
     def prometheus(self, name: str, *, target: str, honor_labels: bool = False) -> Prometheus:

@@ -1,5 +1,7 @@
 """Jobs of several pods as teams write them, and the WorkerScales that take their workers."""
 
+from collections.abc import Mapping
+
 from tests.e2e.api import Object
 from tests.e2e.policies import GPUS
 from tests.e2e.queues import QUEUE_LABEL, pod_spec, ray_cluster
@@ -81,6 +83,7 @@ def worker_scale(
     target: Object,
     component: str = "",
     mode: str = "Hold",
+    labels: Mapping[str, str] | None = None,
     **more: object,
 ) -> Object:
     """Give a WorkerScale of an object's workers; without a size, as people write it."""
@@ -92,7 +95,7 @@ def worker_scale(
     return {
         "apiVersion": f"{GROUP}/v1alpha1",
         "kind": "WorkerScale",
-        "metadata": {"name": name, "namespace": namespace},
+        "metadata": {"name": name, "namespace": namespace, "labels": dict(labels or {})},
         "spec": {
             "target": named | ({"component": component} if component else {}),
             "mode": mode,

@@ -1,0 +1,256 @@
+"""What is not taken: kinds that would lose their quota, and workers that are not known to rest."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.e2e import builds
+from tests.e2e.api import Object, RefusedError
+from tests.e2e.operators import with_build
+from tests.e2e.queues import QUEUE_LABEL, pod_spec
+from tests.e2e.scenarios.crews import IDLE_AFTER, LOOK, QUEUE, SOON, Crew, crew, place
+from tests.e2e.waiting import pause, throughout, until
+from tests.e2e.worker_objects import two_groups, worker_scale
+from tests.e2e.world import Scenario, World
+
+PODS, EACH = 2, 4
+ALL = PODS * EACH
+STAYS = 8.0
+"""Seconds in which what is not left alone would be taken."""
+
+
+def h11(world: World) -> str:
+    """Refuse kinds in mode Hold, and write nothing to them."""
+    with (
+        place(world, "h11", gpus=2 * ALL) as there,
+        crew(world, "Job", namespace=there.name, pods=PODS, gpus=EACH) as c,
+    ):
+        targets = [c.target, *_strangers(there.name)]
+        for each in targets[1:]:
+            world.api.create(each)
+        said = [_refused(world, each) for each in targets]
+        pause(STAYS)
+        for each in targets:
+            _untouched(world, each)
+        assert len(c.running()) == PODS
+        return "; ".join(said)
+
+
+def _strangers(namespace: str) -> list[Object]:
+    """Give what is refused besides a Job: no controller runs any of them here."""
+    template = {"spec": pod_spec(gpus=EACH)}
+    metadata: Object = {"namespace": namespace, "labels": {QUEUE_LABEL: QUEUE}}
+    group = "kueue.x-k8s.io/pod-group-name"
+    return [
+        {
+            "apiVersion": "kubeflow.org/v1",
+            "kind": "PyTorchJob",
+            "metadata": {**metadata, "name": "pytorch"},
+            "spec": {
+                "pytorchReplicaSpecs": {
+                    "Worker": {"replicas": PODS, "template": _named(template, "pytorch")}
+                }
+            },
+        },
+        {
+            "apiVersion": "ray.io/v1",
+            "kind": "RayService",
+            "metadata": {"name": "service", "namespace": namespace},
+            "spec": {
+                "rayClusterConfig": {
+                    "headGroupSpec": {
+                        "rayStartParams": {},
+                        "template": {"spec": pod_spec(gpus=0)},
+                    },
+                    "workerGroupSpecs": [],
+                }
+            },
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": "member",
+                "namespace": namespace,
+                "labels": {QUEUE_LABEL: QUEUE, group: "group"},
+                "annotations": {"kueue.x-k8s.io/pod-group-total-count": "1"},
+            },
+            "spec": pod_spec(gpus=EACH),
+        },
+    ]
+
+
+def _named(template: Object, container: str) -> Object:
+    (first,) = template["spec"]["containers"]
+    return {"spec": {**template["spec"], "containers": [{**first, "name": container}]}}
+
+
+def _refused(world: World, target: Object) -> str:
+    """Give who refuses it: the definition itself, or the actuator with its reason."""
+    kind, namespace = target["kind"], target["metadata"]["namespace"]
+    name = f"of-{kind.lower()}"
+    wanted = worker_scale(name, namespace=namespace, target=target, component="main")
+    try:
+        world.api.create(wanted)
+    except RefusedError as error:
+        assert error.status == 422, error
+        return f"{kind}: not even created ({str(error).split(': ', 3)[-1][:90]})"
+
+    def look() -> Object | None:
+        status: Object = (world.api.get("WorkerScale", name, namespace) or {}).get("status") or {}
+        return status if status.get("state") == "Refused" else None
+
+    world.api.scale("WorkerScale", name, namespace, replicas=0)
+    found = until(look, f"{kind} is refused", within=SOON, every=LOOK)
+    assert found["message"], found
+    return f"{kind}: {found['reason']}"
+
+
+def _untouched(world: World, target: Object) -> None:
+    """Demand that the actuator wrote nothing to an object."""
+    meta = target["metadata"]
+    plural = {"Job": "jobs", "PyTorchJob": "pytorchjobs", "RayService": "rayservices"}
+    path = f"/{plural.get(target['kind'], 'pods')}/"
+    written = world.actuator.gate.writes(f"/namespaces/{meta['namespace']}/", path)
+    assert not written, f"written to: {written}"
+
+
+def h13(world: World) -> str:
+    """Roll back where KubeRay is too old to follow: its gate is off."""
+    kuberay = world.stack.controllers.kuberay
+    with (
+        place(world, "h13", gpus=ALL) as there,
+        with_build(world.stack.plane, kuberay, builds.OLDER_KUBERAY),
+        crew(world, "RayCluster", namespace=there.name, pods=PODS, gpus=EACH) as c,
+    ):
+        before = c.note("H13", "before")
+        since = time.monotonic()
+        c.handle()
+        c.sized()
+        c.annotate(hold_now="2020-01-01T00:00:00Z")
+        until(lambda: c.suspended(), "the patch", within=SOON, every=0.05)
+        taken = time.monotonic()
+        until(lambda: not c.suspended(), "rolled back", within=SOON, every=LOOK)
+        back = time.monotonic()
+        status = c.becomes("Refused", "Conflict", "Running", reason="NotTaken")
+        assert "RayJobDeletionPolicy" in status["message"], status
+        throughout(lambda: not c.suspended(), "it is not tried again", seconds=STAYS)
+        until(lambda: _followed(c), "KubeRay follows again", within=SOON, every=LOOK)
+        assert len(c.running()) == PODS, "workers went"
+        c.kept(before.claim, since)
+        c.note("H13", "after")
+        return (
+            f"KubeRay 1.5 left the patch alone; taken back {back - taken:.1f} s later, "
+            f"{PODS} workers ran throughout; {status['state']}/{status['reason']}"
+        )
+
+
+def _followed(c: Crew) -> bool:
+    found = c.world.api.get("RayCluster", c.name, c.namespace) or {}
+    status = found.get("status") or {}
+    return bool(status.get("observedGeneration") == found["metadata"]["generation"])
+
+
+def h14(world: World) -> str:
+    """Write zero by hand while workers are busy or unknown: nothing goes before they rest."""
+    with ThreadPoolExecutor() as threads:
+        both = [threads.submit(_by_hand, world), threads.submit(_one_of_two, world)]
+    return "; ".join(each.result() for each in both)
+
+
+def _by_hand(world: World) -> str:
+    with (
+        place(world, "h14", gpus=ALL) as there,
+        crew(world, "RayCluster", namespace=there.name, pods=PODS, gpus=EACH) as c,
+    ):
+        c.handle()
+        c.sized()
+        c.scaled()
+        c.polled()
+        # KEDA would undo what a hand writes.
+        pausing = {"autoscaling.keda.sh/paused": "true"}
+        change = {"metadata": {"annotations": pausing}}
+        world.api.patch("ScaledObject", c.name, c.namespace, change=change)
+        c.zero()
+        _stays(c, "Busy")
+        world.gpus.drop_pod(there.name, "")
+        c.becomes("NotIdle")
+        unknown = _stays(c, "NoSamples", "SampleStale", "Incomplete", "Coverage")
+        world.api.delete("ScaledObject", c.name, c.namespace)
+        _stays(c)
+        world.gpus.heal()
+        _stays(c, "Busy")
+        world.gpus.quiet(there.name)
+        quiet = time.monotonic()
+        gone = c.runs(0) - quiet
+        c.becomes("Held")
+        assert gone >= IDLE_AFTER - 1, f"gone {gone:.1f} s after the last work"
+        return (
+            f"zero by hand: busy kept {STAYS:.0f} s, unknown ({unknown}) kept, without the "
+            f"ScaledObject too; all NotIdle; once at rest gone after {gone:.1f} s"
+        )
+
+
+def _stays(c: Crew, *reasons: str) -> str:
+    """Demand that zero takes nothing for a time, and that it is said why; give the reason."""
+    status = c.becomes("NotIdle")
+    if reasons:
+        status = until(
+            lambda: _says(c, reasons), f"says {' or '.join(reasons)}", within=SOON, every=LOOK
+        )
+    throughout(
+        lambda: len(c.running()) == PODS and c.status().get("state") == "NotIdle",
+        f"{c.name} is left alone",
+        seconds=STAYS,
+    )
+    assert c.scales.of(c.name) == 0
+    assert status["reason"] == "NotIdle", status
+    message: str = status["message"]
+    return next((each for each in reasons if each in message), "")
+
+
+def _says(c: Crew, reasons: tuple[str, ...]) -> Object | None:
+    status = c.status()
+    return status if any(each in status.get("message", "") for each in reasons) else None
+
+
+def _one_of_two(world: World) -> str:
+    """Release needs every group at rest: one trains on."""
+    with (
+        place(world, "h14-two", gpus=ALL) as there,
+        crew(
+            world,
+            "RayCluster",
+            namespace=there.name,
+            pods=2,
+            gpus=EACH,
+            alter=lambda cluster: two_groups(_one_pod(cluster), "rests", "trains"),
+        ) as c,
+    ):
+        c.handle(mode="Release")
+        c.sized()
+        for each in c.running():
+            if "rests" in each["metadata"]["name"]:
+                world.gpus.quiet(there.name, each["metadata"]["name"])
+        c.zero()
+        pause(3 * IDLE_AFTER)
+        _stays(c)
+        assert c.claim().admitted
+        world.gpus.quiet(there.name)
+        c.runs(0)
+        c.becomes("Released")
+        return "Release: one group at rest and one training kept both, then both went"
+
+
+def _one_pod(cluster: Object) -> Object:
+    for group in cluster["spec"]["workerGroupSpecs"]:
+        group |= {"replicas": 1, "minReplicas": 1, "maxReplicas": 1}
+    return cluster
+
+
+SCENARIOS: tuple[Scenario, ...] = (
+    Scenario(id="H11", title="kinds that would lose their quota are refused", play=h11),
+    Scenario(
+        id="H13", title="a KubeRay that does not follow: rolled back", play=h13, disturbs="Kueue"
+    ),
+    Scenario(id="H14", title="zero is a request: busy or unknown, nothing goes", play=h14),
+)
