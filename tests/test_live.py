@@ -85,7 +85,7 @@ def test_every_kind_is_listed_once_and_nothing_is_watched_or_written(cluster: Fu
         seen = look(api, policy=policy_of(cluster), clock=cluster.clock.now)
     assert {kind: len(api.lists(kind)) for kind in RESOURCES} == dict.fromkeys(RESOURCES, 1)
     assert all(state.synced for state in seen.snapshot.sources.values())
-    assert set(seen.snapshot.sources) == set(Kind)
+    assert set(seen.snapshot.sources) == set(RESOURCES)
 
 
 def test_the_look_is_of_one_instant_in_whole_milliseconds(cluster: Furnished) -> None:

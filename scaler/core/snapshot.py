@@ -52,7 +52,8 @@ class Part(StrEnum):
     POLICY = "policy"
     """The policy in force (name: empty)."""
     OWNERS = "owners"
-    """RayClusters and Jobs (name: empty)."""
+    """Who controls RayClusters, Jobs, JobSets and Notebooks; not their parts and marks, which
+    change with every status (name: empty)."""
 
 
 Partition: TypeAlias = tuple[Part, str]

@@ -11,7 +11,17 @@ from scaler.core.model import Instant, Kind, SourceState
 from scaler.core.reasons import Reason
 from scaler.core.snapshot import Snapshot
 
-OPTIONAL = frozenset({Kind.COHORTS, Kind.ADMISSION_CHECKS, Kind.RAY_CLUSTERS, Kind.JOBS})
+OPTIONAL = frozenset(
+    {
+        Kind.COHORTS,
+        Kind.ADMISSION_CHECKS,
+        Kind.RAY_CLUSTERS,
+        Kind.JOBS,
+        Kind.WORKER_SCALES,
+        Kind.JOB_SETS,
+        Kind.NOTEBOOKS,
+    }
+)
 """Kinds that a cluster may do without: where discovery does not serve them, there are none."""
 
 

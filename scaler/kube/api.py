@@ -6,6 +6,7 @@ from typing import Protocol
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
 
 
 class ApiError(Exception):

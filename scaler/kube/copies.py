@@ -7,9 +7,11 @@ import msgspec
 from scaler.core.model import Kind
 from scaler.kube.decode import decode_page, key_of
 from scaler.kube.forms import FORMS, Form
-from scaler.kube.resources import RESOURCES
+from scaler.kube.marks import kept
+from scaler.kube.resources import KINDS
 from scaler.kube.structs import Wire
-from scaler.kube.structs_core import WireOwned, WireScaledObject, WireTrigger
+from scaler.kube.structs_core import WireScaledObject, WireTrigger
+from scaler.kube.structs_hold import WireOwned
 
 _MALFORMED = (ValueError, OverflowError, RecursionError)
 
@@ -31,7 +33,7 @@ def copy_page(kind: Kind, *, version: str, raw: bytes) -> list[bytes]:
         PageError: the bytes are no list.
     """
     decode_page(kind, raw)
-    head = {"apiVersion": version, "kind": RESOURCES[kind].object_kind}
+    head = {"apiVersion": version, "kind": KINDS[kind].object_kind}
     items = _items.decode(raw).items or ()
     copies = (_copy(kind, form=FORMS[kind], head=head, raw=item) for item in items)
     return [copy for copy in copies if copy is not None]
@@ -46,6 +48,7 @@ def _copy(kind: Kind, *, form: Form, head: dict[str, str], raw: msgspec.Raw) -> 
         return _stub(kind, head=head, raw=raw, problem=str(error) or type(error).__name__)
     if isinstance(wire, WireOwned):
         wire.kind = ""
+        wire.metadata.annotations = kept(wire.metadata.annotations)
     if isinstance(wire, WireScaledObject):
         wire.spec.triggers = [_trigger(each) for each in wire.spec.triggers or ()]
     return msgspec.json.encode(head)[:-1] + b"," + msgspec.json.encode(wire)[1:]

@@ -11,7 +11,7 @@ import msgspec
 
 from scaler.core.model import Kind
 from scaler.kube.forms import FORMS, Key, ListMeta, Record
-from scaler.kube.resources import RESOURCES, Resource
+from scaler.kube.resources import KINDS, Resource
 from scaler.kube.structs import Wire
 
 _MALFORMED = (ValueError, OverflowError, RecursionError)
@@ -129,7 +129,7 @@ def key_of(kind: Kind, raw: bytes | msgspec.Raw) -> Key | None:
         return None
     if not meta.name:
         return None
-    return (meta.namespace, meta.name) if RESOURCES[kind].namespaced else meta.name
+    return (meta.namespace, meta.name) if KINDS[kind].namespaced else meta.name
 
 
 def label_of(kind: Kind, key: Key | None) -> str:
@@ -161,7 +161,7 @@ def _one_by_one(kind: Kind, items: Iterable[bytes | msgspec.Raw], *, strict: boo
     for raw in items:
         try:
             if strict:
-                _check_kind(RESOURCES[kind], raw)
+                _check_kind(KINDS[kind], raw)
             record = decode_one(kind, raw)
         except _MALFORMED as error:
             malformed.append(key_of(kind, raw))

@@ -2,15 +2,14 @@
 
 from sys import intern
 
-from scaler.core.model import Controlled, NodeRequirement, PlacedPod, Pod, Target
 from scaler.core.model import Node as NodeRecord
+from scaler.core.model import NodeRequirement, PlacedPod, Pod, Target
 from scaler.core.quantity import amounts
 from scaler.core.shape import asks_extended
 from scaler.kube.decode_meta import (
     FALSE,
     TRUE,
     by_type,
-    controller_uid,
     is_true,
     moment,
     moment_or,
@@ -24,7 +23,6 @@ from scaler.kube.structs_core import (
     PodAnnotations,
     Selector,
     WireNode,
-    WireOwned,
     WirePod,
     WireTarget,
 )
@@ -166,19 +164,4 @@ def _selector(wire: Selector) -> tuple[NodeRequirement, ...]:
             for key, value in sorted((wire.match_labels or {}).items())
         ),
         *requirements(wire.match_expressions or ()),
-    )
-
-
-def controlled(wire: WireOwned, *, kind: str) -> Controlled | None:
-    """Make the record of an owner's metadata; one that nobody controls leads nowhere."""
-    meta = wire.metadata
-    above = controller_uid(meta.owner_references)
-    if above is None:
-        return None
-    return Controlled(
-        uid=meta.uid,
-        kind=kind,
-        namespace=intern(meta.namespace),
-        name=meta.name,
-        controller_uid=above,
     )

@@ -13,6 +13,7 @@ from scaler.core.model import (
 )
 from scaler.kube.decode_meta import (
     FALSE,
+    TRUE,
     by_type,
     holds,
     moment,
@@ -30,6 +31,7 @@ from scaler.kube.decode_shapes import (
 )
 from scaler.kube.structs import Condition
 from scaler.kube.structs_kueue import (
+    SchedulingStats,
     WireAdmission,
     WirePodSet,
     WireWorkload,
@@ -97,6 +99,9 @@ def workload(wire: WireWorkload) -> Workload:
         replaces=_replaced(annotations.replaces, meta.namespace),
         variant_parent=meta.labels is not None and meta.labels.parent == "true",
         allowed_flavors=_flavor_names(annotations.allowed_flavors),
+        evictions=_evictions(status.scheduling_stats),
+        pods_ready=_pods_ready(conditions.get("PodsReady")),
+        released_by=annotations.released_by or None,
         opted_out=opted_out(meta.labels, meta.annotations),
         wake_at=wake_at(meta.annotations),
     )
@@ -127,6 +132,18 @@ def _waiting_since(reserved: Condition | None, created: Instant) -> Instant:
 
 def _message(reserved: Condition | None) -> str:
     return intern(reserved.message) if reserved is not None and reserved.status != "True" else ""
+
+
+def _evictions(stats: SchedulingStats | None) -> int:
+    return sum(each.count for each in stats.evictions or ()) if stats is not None else 0
+
+
+def _pods_ready(condition: Condition | None) -> str | None:
+    if condition is None:
+        return None
+    if condition.status == TRUE:
+        return TRUE
+    return intern(f"{condition.status}/{condition.reason}")
 
 
 def _replaced(text: str | None, namespace: str) -> Name | None:

@@ -71,7 +71,11 @@ def is_true(text: str) -> bool:
 
 def wake_at(annotations: Marks | None) -> Instant | None:
     """Read annotation `wake`: a time, or `now` (0.0: past at any time); a malformed one is none."""
-    text = annotations.wake if annotations is not None else None
+    return instant_or_now(annotations.wake if annotations is not None else None)
+
+
+def instant_or_now(text: str | None) -> Instant | None:
+    """Read a mark's time, or `now` (0.0); a malformed one is none."""
     if text is None:
         return None
     if text.strip().lower() == "now":

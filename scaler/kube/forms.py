@@ -23,19 +23,20 @@ from scaler.core.model import (
     ResourceFlavor,
     ScaledObject,
     Target,
+    WorkerScale,
     Workload,
 )
-from scaler.kube import decode_core, decode_keda, decode_kueue, decode_queues
+from scaler.kube import decode_core, decode_hold, decode_keda, decode_kueue, decode_queues
 from scaler.kube.resources import RESOURCES
 from scaler.kube.structs import Wire
 from scaler.kube.structs_core import (
     WireHpa,
     WireNode,
-    WireOwned,
     WirePod,
     WireScaledObject,
     WireTarget,
 )
+from scaler.kube.structs_hold import WireJob, WireOwned, WireRayCluster, WireWorkerScale
 from scaler.kube.structs_kueue import (
     WireAdmissionCheck,
     WireClusterQueue,
@@ -59,6 +60,7 @@ Record: TypeAlias = (
     | ScaledObject
     | Hpa
     | Controlled
+    | WorkerScale
 )
 Key: TypeAlias = Name | str
 """(namespace, name) of a namespaced kind, else the name."""
@@ -95,11 +97,6 @@ def _target_form(kind: Kind) -> Form:
     return Form(WireTarget, partial(decode_core.target, kind=object_kind))
 
 
-def _owner_form(kind: Kind) -> Form:
-    object_kind = RESOURCES[kind].object_kind
-    return Form(WireOwned, partial(decode_core.controlled, kind=object_kind))
-
-
 FORMS: Mapping[Kind, Form] = MappingProxyType(
     {
         Kind.WORKLOADS: Form(WireWorkload, decode_kueue.workload),
@@ -114,7 +111,10 @@ FORMS: Mapping[Kind, Form] = MappingProxyType(
         Kind.STATEFUL_SETS: _target_form(Kind.STATEFUL_SETS),
         Kind.SCALED_OBJECTS: Form(WireScaledObject, decode_keda.scaled_object),
         Kind.HPAS: Form(WireHpa, decode_keda.hpa),
-        Kind.RAY_CLUSTERS: _owner_form(Kind.RAY_CLUSTERS),
-        Kind.JOBS: _owner_form(Kind.JOBS),
+        Kind.RAY_CLUSTERS: Form(WireRayCluster, decode_hold.ray_cluster),
+        Kind.JOBS: Form(WireJob, decode_hold.job),
+        Kind.WORKER_SCALES: Form(WireWorkerScale, decode_hold.worker_scale),
+        Kind.JOB_SETS: Form(WireOwned, decode_hold.job_set),
+        Kind.NOTEBOOKS: Form(WireOwned, decode_hold.notebook),
     }
 )

@@ -1,43 +1,25 @@
 """The one table of what is read from the API server, and written: deploy/'s RBAC follows it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from scaler.core.model import Kind
+from scaler.kube.rows import KUEUE, SERVE_ROWS, Resource
+from scaler.kube.rows_hold import ACTUATOR_ROWS, OWN_GROUP, WORKER_SCALE_ROW
 
-_READ = ("list", "watch")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
-    """One kind as the API server serves it, and what of it is read."""
-
-    kind: Kind
-    group: str
-    """API group; empty for the core group."""
-    versions: tuple[str, ...]
-    """In order of preference: the first that is served is read."""
-    object_kind: str
-    """The `kind` of one object."""
-    fields: tuple[str, ...]
-    """The fields that are decoded; all else is skipped unread."""
-    required: bool
-    """Part of every cluster that this can work in; others may be missing without harm."""
-    namespaced: bool = True
-    metadata_only: bool = False
-    """Asked for as PartialObjectMetadata: the rest never crosses the wire."""
-    verbs: tuple[str, ...] = _READ
-
-    @property
-    def plural(self) -> str:
-        """Give the name in API paths."""
-        return self.kind.value
-
-    @property
-    def full_name(self) -> str:
-        """Give plural and group, as `kubectl get` takes them."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
+__all__ = [
+    "ACTUATOR_RESOURCES",
+    "EVENT_RULE",
+    "KINDS",
+    "LEASE_RULE",
+    "PATCH_RULES",
+    "RESOURCES",
+    "Resource",
+    "Rule",
+    "actuator_rules",
+    "rules",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,223 +31,57 @@ class Rule:
     verbs: tuple[str, ...]
 
 
-_KUEUE = "kueue.x-k8s.io"
-_KUEUE_VERSIONS = ("v1beta2", "v1beta1")
-_META = ("metadata.name", "metadata.namespace", "metadata.uid", "metadata.creationTimestamp")
-_POD_TEMPLATE = (
-    "containers[].resources",
-    "initContainers[].{resources,restartPolicy}",
-    "{overhead,resources,resourceClaims,nodeSelector,tolerations}",
-    "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+RESOURCES: Mapping[Kind, Resource] = MappingProxyType(
+    {row.kind: row for row in (*SERVE_ROWS, WORKER_SCALE_ROW)}
 )
-_TARGET_FIELDS = (
-    *_META,
-    "metadata.labels[kueue.x-k8s.io/queue-name, kueue-gpu-scaler.dev/ignore]",
-    "metadata.annotations[kueue-gpu-scaler.dev/ignore]",
-    "spec.{replicas,selector}",
-    *(f"spec.template.spec.{part}" for part in _POD_TEMPLATE),
-)
-_OWNED_FIELDS = ("metadata.{name,namespace,uid,ownerReferences}",)
+"""Every kind that `serve` reads."""
 
-_TABLE = (
-    Resource(
-        kind=Kind.WORKLOADS,
-        group=_KUEUE,
-        versions=_KUEUE_VERSIONS,
-        object_kind="Workload",
-        required=True,
-        fields=(
-            *_META,
-            "metadata.{deletionTimestamp,ownerReferences}",
-            (
-                "metadata.labels[kueue.x-k8s.io/concurrent-admission-parent, "
-                "kueue-gpu-scaler.dev/ignore]"
-            ),
-            (
-                "metadata.annotations[kueue.x-k8s.io/workload-slice-replacement-for, "
-                "kueue.x-k8s.io/workload-allowed-resource-flavors, kueue-gpu-scaler.dev/ignore, "
-                "kueue-gpu-scaler.dev/wake]"
-            ),
-            "spec.{queueName,priority,active}",
-            "spec.podSets[].{name,count,minCount,topologyRequest}",
-            *(f"spec.podSets[].template.spec.{part}" for part in _POD_TEMPLATE),
-            "status.conditions[].{type,status,reason,message,lastTransitionTime}",
-            "status.admission.clusterQueue",
-            (
-                "status.admission.podSetAssignments[].{name,count,flavors,resourceUsage,"
-                "topologyAssignment (presence)}"
-            ),
-            "status.{reclaimablePods,requeueState.requeueAt,clusterName}",
-            "status.admissionChecks[].{name,state}",
-        ),
-    ),
-    Resource(
-        kind=Kind.CLUSTER_QUEUES,
-        group=_KUEUE,
-        versions=_KUEUE_VERSIONS,
-        object_kind="ClusterQueue",
-        required=True,
-        namespaced=False,
-        fields=(
-            "metadata.{name,deletionTimestamp}",
-            "spec.{cohortName,cohort,queueingStrategy,stopPolicy,resourceGroups}",
-            "status.conditions[].{type,status,reason}",
-        ),
-    ),
-    Resource(
-        kind=Kind.LOCAL_QUEUES,
-        group=_KUEUE,
-        versions=_KUEUE_VERSIONS,
-        object_kind="LocalQueue",
-        required=True,
-        fields=(
-            "metadata.{name,namespace,deletionTimestamp}",
-            "spec.{clusterQueue,stopPolicy}",
-        ),
-    ),
-    Resource(
-        kind=Kind.COHORTS,
-        group=_KUEUE,
-        versions=(*_KUEUE_VERSIONS, "v1alpha1"),
-        object_kind="Cohort",
-        required=False,
-        namespaced=False,
-        fields=("metadata.name", "spec.{parentName,parent,resourceGroups}"),
-    ),
-    Resource(
-        kind=Kind.RESOURCE_FLAVORS,
-        group=_KUEUE,
-        versions=_KUEUE_VERSIONS,
-        object_kind="ResourceFlavor",
-        required=True,
-        namespaced=False,
-        fields=("metadata.name", "spec.{nodeLabels,nodeTaints,tolerations,topologyName}"),
-    ),
-    Resource(
-        kind=Kind.ADMISSION_CHECKS,
-        group=_KUEUE,
-        versions=_KUEUE_VERSIONS,
-        object_kind="AdmissionCheck",
-        required=False,
-        namespaced=False,
-        fields=("metadata.name", "spec.controllerName"),
-    ),
-    Resource(
-        kind=Kind.NODES,
-        group="",
-        versions=("v1",),
-        object_kind="Node",
-        required=True,
-        namespaced=False,
-        fields=(
-            "metadata.{name,creationTimestamp,deletionTimestamp,labels}",
-            "metadata.annotations[machine.openshift.io/machine, cluster.x-k8s.io/machine]",
-            "spec.{unschedulable,taints}",
-            "status.{allocatable,conditions[Ready]}",
-        ),
-    ),
-    Resource(
-        kind=Kind.PODS,
-        group="",
-        versions=("v1",),
-        object_kind="Pod",
-        required=True,
-        fields=(
-            *_META,
-            "metadata.{deletionTimestamp,labels,ownerReferences}",
-            (
-                "metadata.annotations[kueue.x-k8s.io/workload, kueue.x-k8s.io/pod-group-name, "
-                "kueue-gpu-scaler.dev/ignore]"
-            ),
-            "spec.{nodeName,priority}",
-            *(f"spec.{part}" for part in _POD_TEMPLATE),
-            "status.{phase,conditions[Ready, PodScheduled]}",
-        ),
-    ),
-    Resource(
-        kind=Kind.DEPLOYMENTS,
-        group="apps",
-        versions=("v1",),
-        object_kind="Deployment",
-        required=True,
-        fields=_TARGET_FIELDS,
-    ),
-    Resource(
-        kind=Kind.STATEFUL_SETS,
-        group="apps",
-        versions=("v1",),
-        object_kind="StatefulSet",
-        required=True,
-        fields=_TARGET_FIELDS,
-    ),
-    Resource(
-        kind=Kind.SCALED_OBJECTS,
-        group="keda.sh",
-        versions=("v1alpha1",),
-        object_kind="ScaledObject",
-        required=True,
-        fields=(
-            *_META,
-            "metadata.deletionTimestamp",
-            (
-                "metadata.annotations[autoscaling.keda.sh/paused, "
-                "autoscaling.keda.sh/paused-replicas, kueue-gpu-scaler.dev/ignore, "
-                "kueue-gpu-scaler.dev/wake]"
-            ),
-            "metadata.labels[kueue-gpu-scaler.dev/ignore]",
-            "spec.{scaleTargetRef,minReplicaCount,maxReplicaCount,idleReplicaCount}",
-            "spec.triggers[].{type,metadata}",
-            "status.hpaName",
-        ),
-    ),
-    Resource(
-        kind=Kind.HPAS,
-        group="autoscaling",
-        versions=("v2",),
-        object_kind="HorizontalPodAutoscaler",
-        required=True,
-        fields=(
-            "metadata.{name,namespace,ownerReferences}",
-            "metadata.labels[scaledobject.keda.sh/name, app.kubernetes.io/managed-by]",
-            "spec.behavior.scaleUp.tolerance",
-            "status.{currentReplicas,desiredReplicas,lastScaleTime}",
-            "status.conditions[ScalingActive, AbleToScale]",
-        ),
-    ),
-    Resource(
-        kind=Kind.RAY_CLUSTERS,
-        group="ray.io",
-        versions=("v1", "v1alpha1"),
-        object_kind="RayCluster",
-        required=False,
-        metadata_only=True,
-        fields=_OWNED_FIELDS,
-    ),
-    Resource(
-        kind=Kind.JOBS,
-        group="batch",
-        versions=("v1",),
-        object_kind="Job",
-        required=False,
-        metadata_only=True,
-        fields=_OWNED_FIELDS,
-    ),
+ACTUATOR_RESOURCES: Mapping[Kind, Resource] = MappingProxyType(
+    {**RESOURCES, **{row.kind: row for row in ACTUATOR_ROWS}}
 )
+"""Every kind that `actuate` reads: those of `serve`, the objects that it changes whole."""
 
-RESOURCES: Mapping[Kind, Resource] = MappingProxyType({row.kind: row for row in _TABLE})
-"""Every kind that is read."""
+KINDS = ACTUATOR_RESOURCES
+"""Every kind there is, whoever reads it."""
 
 EVENT_RULE = Rule(group="", resources=("events",), verbs=("create", "patch"))
-"""Events on ScaledObjects are all that `serve` writes."""
+"""Events are all that `serve` writes."""
+
+PATCH_RULES = tuple(
+    Rule(group=group, resources=resources, verbs=("patch",))
+    for group, resources in (
+        ("batch", ("jobs",)),
+        ("kubeflow.org", ("notebooks",)),
+        (OWN_GROUP, ("workerscales", "workerscales/status")),
+        (KUEUE, ("workloads",)),
+        ("ray.io", ("rayclusters",)),
+    )
+)
+"""What `actuate` changes, and nothing else."""
+
+LEASE_RULE = Rule(
+    group="coordination.k8s.io", resources=("leases",), verbs=("create", "get", "update")
+)
+"""By which one of several actuators leads; in its own namespace only."""
 
 
 def rules() -> tuple[Rule, ...]:
-    """Give the ClusterRole's rules: one a group and set of verbs, sorted."""
+    """Give the rules of the ClusterRole of `serve`: one a group and set of verbs, sorted."""
+    return _sorted((*_reading(RESOURCES), EVENT_RULE))
+
+
+def actuator_rules() -> tuple[Rule, ...]:
+    """Give the rules of the ClusterRole of `actuate`; LEASE_RULE is a Role's beside it."""
+    return _sorted((*_reading(ACTUATOR_RESOURCES), EVENT_RULE, *PATCH_RULES))
+
+
+def _reading(table: Mapping[Kind, Resource]) -> Iterator[Rule]:
     grouped: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for resource in RESOURCES.values():
+    for resource in table.values():
         grouped.setdefault((resource.group, resource.verbs), []).append(resource.plural)
-    read = (
-        Rule(group=group, resources=tuple(sorted(plurals)), verbs=verbs)
-        for (group, verbs), plurals in grouped.items()
-    )
-    return tuple(sorted((*read, EVENT_RULE), key=lambda rule: (rule.group, rule.resources)))
+    for (group, verbs), plurals in grouped.items():
+        yield Rule(group=group, resources=tuple(sorted(plurals)), verbs=verbs)
+
+
+def _sorted(found: Iterable[Rule]) -> tuple[Rule, ...]:
+    return tuple(sorted(found, key=lambda rule: (rule.group, rule.resources, rule.verbs)))

@@ -1,4 +1,4 @@
-"""What is decoded of nodes, pods, targets, KEDA's kinds, and of owners' metadata."""
+"""What is decoded of nodes, pods, targets and KEDA's kinds."""
 
 import msgspec
 
@@ -227,13 +227,3 @@ class WireHpa(Wire):
     metadata: HpaMetadata
     spec: HpaSpec = msgspec.field(default_factory=HpaSpec)
     status: HpaStatus = msgspec.field(default_factory=HpaStatus)
-
-
-# --- owners ------------------------------------------------------------------------------------
-
-
-class WireOwned(Wire):
-    """Any object by its metadata alone."""
-
-    metadata: Owned
-    kind: str = ""

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from scaler.kube.marks import RELEASED_BY
 from scaler.kube.structs import (
     NOTHING,
     Condition,
@@ -36,6 +37,7 @@ class WorkloadAnnotations(Marks):
     allowed_flavors: str | None = msgspec.field(
         default=None, name="kueue.x-k8s.io/workload-allowed-resource-flavors"
     )
+    released_by: str | None = msgspec.field(default=None, name=RELEASED_BY)
 
 
 class WorkloadMetadata(Owned):
@@ -101,6 +103,18 @@ class RequeueState(Wire):
     requeue_at: Time | None = None
 
 
+class Eviction(Wire):
+    """One of status.schedulingStats.evictions."""
+
+    count: Count = 0
+
+
+class SchedulingStats(Wire):
+    """status.schedulingStats."""
+
+    evictions: list[Eviction] | None = None
+
+
 class WorkloadStatus(Wire):
     """A Workload's status."""
 
@@ -110,6 +124,7 @@ class WorkloadStatus(Wire):
     admission_checks: list[CheckState] | None = None
     requeue_state: RequeueState | None = None
     cluster_name: str | None = None
+    scheduling_stats: SchedulingStats | None = None
 
 
 class WireWorkload(Wire):

@@ -8,7 +8,7 @@ import msgspec
 from scaler.core.model import Kind
 from scaler.kube.decode import decode_one
 from scaler.kube.forms import Key, Record
-from scaler.kube.resources import RESOURCES
+from scaler.kube.resources import KINDS
 
 
 class LineError(ValueError):
@@ -96,7 +96,7 @@ def read_event(kind: Kind, line: bytes) -> WatchEvent:
         return Bookmark(version=meta.resource_version)
     if not meta.name:
         raise LineError(f"a {event.type} event without a name")
-    key: Key = (meta.namespace, meta.name) if RESOURCES[kind].namespaced else meta.name
+    key: Key = (meta.namespace, meta.name) if KINDS[kind].namespaced else meta.name
     match event.type:
         case "ADDED" | "MODIFIED":
             return _seen(kind, key, meta.resource_version, event.object)

@@ -22,6 +22,7 @@ from scaler.core.model import (
     ScaledObject,
     SourceState,
     Target,
+    WorkerScale,
     Workload,
 )
 from scaler.core.snapshot import Part, Partition, Snapshot
@@ -46,7 +47,7 @@ def key_of(record: Record) -> Key | tuple[str, str, str]:
             return (record.kind, record.namespace, record.name)
         case Controlled():
             return record.uid
-        case Workload() | Pod() | PlacedPod() | ScaledObject():
+        case Workload() | Pod() | PlacedPod() | ScaledObject() | WorkerScale():
             return record.key
         case Hpa() | LocalQueue():
             return (record.namespace, record.name)
@@ -64,7 +65,12 @@ QUOTA_KINDS = frozenset(
     }
 )
 TARGET_KINDS = {Kind.DEPLOYMENTS: "Deployment", Kind.STATEFUL_SETS: "StatefulSet"}
-OWNER_KINDS = {Kind.RAY_CLUSTERS: "RayCluster", Kind.JOBS: "Job"}
+OWNER_KINDS = {
+    Kind.RAY_CLUSTERS: "RayCluster",
+    Kind.JOBS: "Job",
+    Kind.JOB_SETS: "JobSet",
+    Kind.NOTEBOOKS: "Notebook",
+}
 
 
 class Joiner:
@@ -82,6 +88,7 @@ class Joiner:
         self._nodes: Table[str, Node] = Table()
         self._scaled_objects: Table[Name, ScaledObject] = Table()
         self._hpas: Table[Name, Hpa] = Table()
+        self._worker_scales: Table[Name, WorkerScale] = Table()
         self._targets: Table[tuple[str, str, str], Target] = Table()
         self._owners: Table[str, Controlled] = Table()
         self._owner_uids: dict[tuple[str, str, str], str] = {}
@@ -141,6 +148,7 @@ class Joiner:
                 targets=self._targets.rows,
                 scaled_objects=self._scaled_objects.rows,
                 hpas=self._hpas.rows,
+                worker_scales=self._worker_scales.rows,
                 usage=self._usage.usage,
                 answers=self._usage.answers,
                 skipped=self._skipped.rows,
@@ -187,9 +195,11 @@ class Joiner:
             case Pod() | PlacedPod():
                 self._pods.put(record)
             case _:
+                before = None
                 if isinstance(record, Controlled):
                     self._name_owner(kind, record)
-                if self._table(kind).put(key_of(record), record):
+                    before = self._owners.get(record.uid)
+                if self._table(kind).put(key_of(record), record) and not _same_link(before, record):
                     self._announce(kind, (record,))
 
     def _name_owner(self, kind: Kind, record: Controlled) -> None:
@@ -232,8 +242,8 @@ class Joiner:
             Kind.HPAS: self._hpas,
             Kind.DEPLOYMENTS: self._targets,
             Kind.STATEFUL_SETS: self._targets,
-            Kind.RAY_CLUSTERS: self._owners,
-            Kind.JOBS: self._owners,
+            Kind.WORKER_SCALES: self._worker_scales,
+            **dict.fromkeys(OWNER_KINDS, self._owners),
         }
         return cast("Table[Key | tuple[str, str, str], Record]", tables[kind])
 
@@ -252,11 +262,21 @@ class Joiner:
             self._touched.update(
                 (Part.TARGETS, record.namespace)
                 for record in records
-                if isinstance(record, Target | ScaledObject | Hpa)
+                if isinstance(record, Target | ScaledObject | Hpa | WorkerScale)
             )
 
     def _rejoin(self, namespaces: set[str]) -> None:
         self._pods.touch(namespaces)
+
+
+def _same_link(before: Controlled | None, after: Record) -> bool:
+    """Say whether an owner stands as before in the chain from pods to Workloads.
+
+    Read whole, owners change with each status; who controls them does not.
+    """
+    if before is None or not isinstance(after, Controlled):
+        return False
+    return (before.key, before.controller_uid) == (after.key, after.controller_uid)
 
 
 def _of_kind(kind: Kind, record: Record) -> bool:

@@ -60,6 +60,13 @@ RESOURCES = (
         kind="MachineSet",
         scale=True,
     ),
+    Resource(
+        group="kueue-gpu-scaler.dev",
+        versions=("v1alpha1",),
+        plural=Kind.WORKER_SCALES,
+        kind="WorkerScale",
+        scale=True,
+    ),
     Resource(group="ray.io", versions=("v1",), plural=Kind.RAY_CLUSTERS, kind="RayCluster"),
     Resource(group="kueue.x-k8s.io", versions=KUEUE, plural=Kind.WORKLOADS, kind="Workload"),
     Resource(group="kueue.x-k8s.io", versions=KUEUE, plural=Kind.LOCAL_QUEUES, kind="LocalQueue"),

@@ -60,7 +60,7 @@ def _apply_to_object(place: Document, key: str, operation: Document) -> None:
             place[key] = operation["value"]
         case "remove":
             del place[key]
-        case "test" if key in place and place[key] == operation["value"]:
+        case "test" if place.get(key) == operation["value"]:  # absent is null, as Kubernetes has it
             pass
         case _:
             raise ValueError(key)

@@ -12,9 +12,11 @@ from scaler.core.model import (
     Kind,
     Node,
     Pod,
+    RayClusterPart,
     StopPolicy,
     Target,
     TopologyRequest,
+    WorkerGroup,
     Workload,
 )
 from scaler.core.reasons import WorkloadClass
@@ -57,12 +59,12 @@ KINDS = {
     "workload-": Kind.WORKLOADS,
     "clusterqueue-": Kind.CLUSTER_QUEUES,
     "raycluster-": Kind.RAY_CLUSTERS,
+    "jobset-": Kind.JOB_SETS,
     "pod-": Kind.PODS,
     "kserve-predictor-pod": Kind.PODS,
     "kserve-predictor-deployment": Kind.DEPLOYMENTS,
     "node-": Kind.NODES,
 }
-NOT_READ = {"jobset-held"}
 
 
 def kind_of(name: str) -> Kind | None:
@@ -83,7 +85,7 @@ def sample(name: str) -> Record:
 def test_every_sample_is_expected_here() -> None:
     """A new file must be told about."""
     names = {path.stem for path in FOLDER.glob("*.json")}
-    assert {name for name in names if kind_of(name) is None} == NOT_READ
+    assert all(kind_of(name) for name in names)
     assert {name for name in names if name.startswith("workload-")} == set(CLASSES)
 
 
@@ -182,14 +184,55 @@ def test_nodes_and_targets_are_read() -> None:
     assert dict(target.shape.requests)["nvidia.com/gpu"] == 4
 
 
-def test_an_owner_that_nobody_controls_is_not_kept() -> None:
+def test_an_owner_that_nobody_controls_is_not_kept_by_its_metadata() -> None:
     """It is the end of its chain; of the one that a RayJob made, the controller is kept."""
-    raw = (FOLDER / "raycluster-running.json").read_bytes()
+    document = json.loads((FOLDER / "raycluster-running.json").read_bytes())
+    del document["spec"]
+    raw = json.dumps(document).encode()
     assert decode(Kind.RAY_CLUSTERS, raw) == Decoded(records=(), skipped=0)
-    document = json.loads(raw)
     document["metadata"]["ownerReferences"] = [
         {"apiVersion": "ray.io/v1", "kind": "RayJob", "name": "j", "uid": "u", "controller": True}
     ]
     (owner,) = decode(Kind.RAY_CLUSTERS, json.dumps(document).encode()).records
     assert isinstance(owner, Controlled)
     assert (owner.kind, owner.controller_uid) == ("RayCluster", "u")
+
+
+@pytest.mark.parametrize(
+    ("name", "suspended", "desired"),
+    [("raycluster-running", None, 2), ("raycluster-held", True, 0)],
+)
+def test_a_raycluster_is_read_whole(name: str, *, suspended: bool | None, desired: int) -> None:
+    """As KubeRay left it: running, and with its one group held."""
+    record = sample(name)
+    assert isinstance(record, Controlled)
+    assert isinstance(record.part, RayClusterPart)
+    assert record.part.groups == (WorkerGroup(name="gpu", pods=2, suspended=suspended),)
+    assert record.part.desired_workers == desired
+    assert record.part.observed_generation == record.generation > 0
+    assert not (record.part.suspended)
+    assert not (record.part.autoscaling)
+    assert not (record.part.recreates)
+    assert (record.controller_uid, record.marks, record.deleting) == (None, (), False)
+    assert record.resource_version
+
+
+def test_a_jobset_is_read_by_its_metadata() -> None:
+    """A link of the chain from pods to Workloads."""
+    record = sample("jobset-held")
+    assert isinstance(record, Controlled)
+    assert (record.kind, record.name, record.part) == ("JobSet", "js-e", None)
+
+
+def test_evictions_and_recovery_are_read() -> None:
+    """What tells a hold that it was broken."""
+    preempted, woken, held = (
+        sample(f"workload-{name}")
+        for name in ("preempted", "jobset-evicted-on-wake", "held-podsready")
+    )
+    assert isinstance(preempted, Workload)
+    assert isinstance(woken, Workload)
+    assert isinstance(held, Workload)
+    assert (preempted.evictions, preempted.pods_ready) == (1, None)
+    assert (woken.evictions, woken.pods_ready) == (1, "False/WaitForStart")
+    assert (held.evictions, held.pods_ready) == (0, "True")

@@ -122,6 +122,8 @@ class WorkerScale:
     deleting: bool = False
     finalized: bool = False
     """Our finalizer is there: a deletion waits until the target is as it was."""
+    finalizers: tuple[str, ...] = ()
+    """All of metadata.finalizers, ours too: a list is written whole."""
 
     @property
     def key(self) -> Name:
