@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Self
 
 from tests.e2e.actuation import Actuation
 from tests.e2e.api import Object, RefusedError
@@ -52,7 +53,7 @@ class Deadly:
     _dead: threading.Event = field(default_factory=threading.Event)
     _over: threading.Event = field(default_factory=threading.Event)
 
-    def __enter__(self) -> "Deadly":
+    def __enter__(self) -> Self:
         self.own.gate.heard = self._heard
         threading.Thread(target=self._revive, name="revive", daemon=True).start()
         return self
@@ -111,7 +112,7 @@ def h8(world: World) -> str:
                 each.becomes("Running", within=PATIENT)
             writes = list(deadly.writes)
         assert not deadly.wrong, "; ".join(deadly.wrong)
-        until(lambda: own.replica.ready(), "the actuator is back", within=SOON)
+        until(own.replica.ready, "the actuator is back", within=SOON)
         for each, claim in zip(crews, claims, strict=True):
             assert each.suspended() == (), f"{each.kind}: {each.suspended()}"
             assert not _marks(world, each), f"{each.kind}: {_marks(world, each)}"
@@ -154,7 +155,7 @@ def _marks(world: World, c: Crew) -> list[str]:
     for kind in ("RayCluster", "Job", "Workload"):
         found += world.api.list(kind, c.namespace)
     return [
-        f"{each['kind'] if 'kind' in each else ''} {each['metadata']['name']}: {key}"
+        f"{each.get('kind', '')} {each['metadata']['name']}: {key}"
         for each in found
         for key in each["metadata"].get("annotations") or {}
         if key.startswith(MARK) or key == RELEASED
@@ -322,7 +323,7 @@ def h10k(world: World) -> str:
         try:
             lot.unchanged("KEDA and the actuator down, with and without serve")
             lot.own.again()
-            until(lambda: lot.own.replica.ready(), "the actuator is back", within=SOON)
+            until(lot.own.replica.ready, "the actuator is back", within=SOON)
             lot.unchanged("KEDA down, with and without serve")
         finally:
             serve.thaw()
