@@ -36,7 +36,7 @@ class Gate(Reverse):
     def __init__(self, url: str, *, authority: Path, label: str = "") -> None:
         """Make a proxy; without a label's value it shows the WorkerScales that have none."""
         super().__init__(url, authority=authority)
-        self._selector = quote(f"{LABEL}={label}" if label else f"!{LABEL}", safe="")
+        self._label = label
         self._lock = threading.Lock()
         """Guards _writes, which each request's thread adds to."""
         self._writes: list[Write] = []
@@ -45,10 +45,7 @@ class Gate(Reverse):
 
     def asks(self, target: str) -> str:
         """Narrow a list or watch of all WorkerScales."""
-        path, _, query = target.partition("?")
-        if path != SCALES:
-            return target
-        return f"{path}?labelSelector={self._selector}" + (f"&{query}" if query else "")
+        return narrowed(target, self._label)
 
     def wrote(self, write: Write) -> None:
         """Keep a write, Leases and Events aside."""
@@ -61,6 +58,15 @@ class Gate(Reverse):
         """Give the writes so far whose path has all these parts."""
         with self._lock:
             return [each for each in self._writes if all(part in each.path for part in parts)]
+
+
+def narrowed(target: str, label: str) -> str:
+    """Give a request's target with a label selector where it lists or watches WorkerScales."""
+    path, _, query = target.partition("?")
+    if path != SCALES:
+        return target
+    selector = quote(f"{LABEL}={label}" if label else f"!{LABEL}", safe="")
+    return f"{path}?labelSelector={selector}" + (f"&{query}" if query else "")
 
 
 def counted(path: str) -> bool:

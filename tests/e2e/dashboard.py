@@ -22,8 +22,13 @@ class Dashboard:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def start(self) -> None:
-        """Answer from now on, until the process ends."""
+        """Answer from now on."""
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def stop(self) -> None:
+        """Answer no more."""
+        self._server.shutdown()
+        self._server.server_close()
 
 
 class _Question(BaseHTTPRequestHandler):

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from tests.e2e.api import Api, Object, condition
 from tests.e2e.policies import GPUS
@@ -10,6 +11,14 @@ from tests.e2e.policies import GPUS
 POD_SET = "kueue.x-k8s.io/podset"
 CONDITIONS = ("QuotaReserved", "Admitted", "Evicted", "PodsReady")
 REQUIRED = ("QuotaReserved", "Admitted")
+
+
+class Lists(Protocol):
+    """The part of Api that finds what keeps pods away."""
+
+    def list(self, kind: str, namespace: str = "", *, labels: str = "") -> list[Object]:
+        """Give all objects of a kind."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +130,7 @@ def _inactive(workload: Object) -> tuple[str, ...]:
     return ("Workload active=false",) if workload["spec"].get("active") is False else ()
 
 
-def suspended(api: Api, namespace: str) -> tuple[str, ...]:
+def suspended(api: Lists, namespace: str) -> tuple[str, ...]:
     """Name every field of the namespace's jobs that keeps pods away."""
     found = []
     for kind in ("RayCluster", "RayJob", "JobSet", "TrainJob", "Job"):
