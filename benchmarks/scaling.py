@@ -122,7 +122,7 @@ def _run(fleet: Fleet, kubeconfig: Path, pipe: Connection) -> None:
 
 async def _serve(fleet: Fleet, kubeconfig: Path, pipe: Connection) -> None:
     from scaler.app import App
-    from scaler.commands.serve import GC_THRESHOLDS
+    from scaler.commands.running import GC_THRESHOLDS
     from scaler.settings import Address, Settings
 
     gc.set_threshold(*GC_THRESHOLDS)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import scaler
-from scaler.commands import capture, check, demo, explain, serve
+from scaler.commands import actuate, capture, check, demo, explain, serve
 from scaler.commands.arguments import HelpFormatter, examples
 
 DESCRIPTION = "Scale GPU node pools and idle GPU workers from what Kueue and DCGM say, for KEDA."
@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     commands = root.add_subparsers(
         title="commands", dest="command", required=True, metavar="COMMAND"
     )
-    for command in (serve, demo, explain, check, capture):
+    for command in (serve, actuate, demo, explain, check, capture):
         command.add_parser(commands)
     for each in commands.choices.values():
         each.formatter_class = HelpFormatter

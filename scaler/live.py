@@ -10,17 +10,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
+from scaler.actuator.planning import plan_within_policy
 from scaler.core.decide import decide
 from scaler.core.decision import Decision
+from scaler.core.hold.steps import Plan
 from scaler.core.idle.wanted import Wanted, wanted
-from scaler.core.model import Instant, Kind, Name, SourceState
+from scaler.core.model import Instant, Kind, Name, SourceState, WorkerScale
 from scaler.core.policy import Policy
+from scaler.core.scales import refs_of_scale
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import TriggerRef
 from scaler.kube.api import JSON, Api, Stream
 from scaler.kube.forms import Key, Record
 from scaler.kube.reflector import Reflector
-from scaler.kube.resources import RESOURCES
+from scaler.kube.resources import RESOURCES, Resource
 from scaler.observer.changes import Change, Changed, Deleted, Listed, SourceChanged, UsageRead
 from scaler.observer.join import Joiner
 from scaler.observer.observer import refs_of
@@ -62,7 +65,23 @@ class Look:
 
     def ours(self) -> tuple[Name, ...]:
         """Give the ScaledObjects that have such triggers, sorted."""
-        return tuple(sorted({ref.key for ref in refs_of(self.snapshot)}))
+        scaled_objects = self.snapshot.scaled_objects
+        return tuple(sorted({ref.key for ref in refs_of(self.snapshot)} & scaled_objects.keys()))
+
+    def plan(self, scale: WorkerScale) -> tuple[Plan, tuple[Decision, ...]]:
+        """Plan a WorkerScale; give the plan, and the Decisions that it rests on."""
+        decisions = tuple(
+            decide(snapshot=self.snapshot, ref=ref, policy=self.policy, now=self.at)
+            for ref in refs_of_scale(self.snapshot, scale)
+        )
+        planned = plan_within_policy(
+            snapshot=self.snapshot,
+            scale=scale,
+            decisions=decisions,
+            policy=self.policy,
+            now=self.at,
+        )
+        return planned, decisions
 
     def decisions(self, scaled_object: Name) -> tuple[Decision, ...]:
         """Decide each trigger of a ScaledObject."""
@@ -78,9 +97,11 @@ def look(
     policy: Policy,
     clock: Callable[[], Instant] = time.time,
     keeper: PageKeeper | None = None,
+    resources: Mapping[Kind, Resource] = RESOURCES,
 ) -> Look:
     """Read every kind of the cluster, then ask Prometheus what its triggers want.
 
+    `resources` are those of the process that is to decide: `actuate` reads more than `serve`.
     ScaledObjects come first and alone, so that an API server that is out of reach is waited for
     once.
 
@@ -88,14 +109,14 @@ def look(
         UnreadableError: ScaledObjects can't be read.
     """
     told = _Told()
-    _read(api, Kind.SCALED_OBJECTS, told=told, clock=clock, keeper=keeper)
+    _read(api, resources[Kind.SCALED_OBJECTS], told=told, clock=clock, keeper=keeper)
     state = told.states.get(Kind.SCALED_OBJECTS, SourceState(synced=False))
     if not state.synced:
         raise UnreadableError(f"ScaledObjects can't be read: {state.problem}")
-    others = (kind for kind in RESOURCES if kind is not Kind.SCALED_OBJECTS)
+    others = (row for kind, row in resources.items() if kind is not Kind.SCALED_OBJECTS)
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="look") as pool:
         reads = [
-            pool.submit(_read, api, kind, told=told, clock=clock, keeper=keeper) for kind in others
+            pool.submit(_read, api, row, told=told, clock=clock, keeper=keeper) for row in others
         ]
     for read in reads:
         read.result()
@@ -104,15 +125,16 @@ def look(
 
 def _read(
     api: Api,
-    kind: Kind,
+    resource: Resource,
     *,
     told: "_Told",
     clock: Callable[[], Instant],
     keeper: PageKeeper | None,
 ) -> None:
     """Let a reflector take turns until its kind is listed, or is known not to be readable."""
+    kind = resource.kind
     seen = api if keeper is None else _Kept(api, kind=kind, keeper=keeper)
-    reflector = Reflector(api=seen, resource=RESOURCES[kind], sink=told, clock=clock)
+    reflector = Reflector(api=seen, resource=resource, sink=told, clock=clock)
     for _ in range(TURNS):
         reflector.turn()
         state = told.states.get(kind)

@@ -31,11 +31,10 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What `serve` needs to know before it starts."""
+class SourceSettings:
+    """What every process that decides needs to know before it starts."""
 
     policy: Path
-    grpc: Address
     status: Address
     kubeconfig: str | None = None
     """None: in-cluster where there is a service account, else the default kubeconfig."""
@@ -46,7 +45,23 @@ class Settings:
     policy_poll_seconds: float = 2.0
     pod: tuple[str, str, str] | None = None
     """Namespace, name and uid of our own pod, on which Events about the policy are written."""
-    drain_seconds: float = 0.0
-    """After the signal to stop: not ready, yet still answering, so that endpoints can follow."""
     watch_read_timeout: float = 60.0
     """Seconds without a byte after which a watch is taken for dead; bookmarks come each minute."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings(SourceSettings):
+    """What `serve` needs to know before it starts."""
+
+    grpc: Address
+    drain_seconds: float = 0.0
+    """After the signal to stop: not ready, yet still answering, so that endpoints can follow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActuatorSettings(SourceSettings):
+    """What `actuate` needs to know before it starts."""
+
+    lease_namespace: str
+    lease_name: str
+    """The Lease by which one of several actuators leads."""

@@ -12,6 +12,7 @@ from scaler.commands.scaled_objects import (
     name_of,
     parsed_policy,
     policy_text,
+    scale_name_of,
     unknown,
 )
 
@@ -25,18 +26,23 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "explain",
-        help="say what is decided for a ScaledObject, and why",
+        help="say what is decided for a ScaledObject or WorkerScale, and why",
         description="Say what is decided for a ScaledObject's triggers, and why; from a cluster, "
-        "or from a bundle without any network. Exit 0 with decisions, 3 where one is HOLD, 2 on "
-        "bad input.",
+        "or from a bundle without any network. For a WorkerScale also what becomes of its workers, "
+        "and what would be done for it now. Exit 0 with decisions, 3 where one is HOLD or not "
+        "enough is known, 2 on bad input.",
         epilog=examples(
             "explain team-a/llm --policy policy.yaml",
             "explain scaledobject/llm -n team-a -o json",
+            "explain workerscale/train -n team-a",
             "explain --bundle ./report",
         ),
     )
     parser.add_argument(
-        "scaled_object", nargs="?", metavar="NAMESPACE/NAME", help="a ScaledObject of the cluster"
+        "scaled_object",
+        nargs="?",
+        metavar="NAMESPACE/NAME",
+        help="a ScaledObject of the cluster, or with workerscale/ before it a WorkerScale",
     )
     parser.add_argument("--bundle", type=Path, metavar="DIR", help="decide from a bundle instead")
     parser.add_argument(
@@ -50,6 +56,12 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     """Explain; exit 0 with a decision, 3 with HOLD, 2 with bad input."""
     if (args.bundle is None) == (args.scaled_object is None):
         return refuse("explain takes either NAMESPACE/NAME or --bundle DIR")
+    if args.bundle is None:
+        scale = scale_name_of(args.scaled_object, args.namespace)
+        if scale is not None:
+            from scaler.commands.explain_scale import explain_scale
+
+            return explain_scale(args, scale, out)
     decisions = _of_cluster(args) if args.bundle is None else _of_bundle(args.bundle)
     if isinstance(decisions, str):
         return refuse(decisions)

@@ -1,4 +1,4 @@
-"""How a command line names a ScaledObject, and the policy to decide with."""
+"""How a command line names a ScaledObject or WorkerScale, and the policy to decide with."""
 
 import argparse
 import os
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from scaler.commands.arguments import POLICY, add_cluster_arguments
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scaler.core.model import Name
     from scaler.core.policy import Policy
     from scaler.live import Look, PageKeeper
@@ -18,8 +20,18 @@ KINDS = frozenset(
     {"scaledobject", "scaledobjects", "so", "scaledobject.keda.sh", "scaledobjects.keda.sh"}
 )
 """What kubectl calls the kind."""
+SCALE_KINDS = frozenset(
+    {
+        "workerscale",
+        "workerscales",
+        "wscale",
+        "workerscale.kueue-gpu-scaler.dev",
+        "workerscales.kueue-gpu-scaler.dev",
+    }
+)
+"""What kubectl calls our own kind."""
 SHOWN = 20
-"""ScaledObjects that a refusal names."""
+"""Objects that a refusal names."""
 
 
 def add_live_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,9 +47,7 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help=f"default: {POLICY} where it exists, else the built-in defaults",
     )
-    parser.add_argument(
-        "-n", "--namespace", metavar="NAMESPACE", help="with NAME or scaledobject/NAME"
-    )
+    parser.add_argument("-n", "--namespace", metavar="NAMESPACE", help="with NAME or KIND/NAME")
 
 
 def name_of(text: str, namespace: str | None) -> "Name":
@@ -54,8 +64,25 @@ def name_of(text: str, namespace: str | None) -> "Name":
     if namespace is None and first and rest and "/" not in rest:
         return first, rest
     raise ValueError(
-        f"{text!r} names no ScaledObject; NAMESPACE/NAME or scaledobject/NAME -n NAMESPACE does"
+        f"{text!r} names no ScaledObject; NAMESPACE/NAME or scaledobject/NAME -n NAMESPACE does, "
+        "and a WorkerScale workerscale/NAME -n NAMESPACE"
     )
+
+
+def scale_name_of(text: str, namespace: str | None) -> "Name | None":
+    """Read `workerscale/NAMESPACE/NAME`, or with a namespace `workerscale/NAME`.
+
+    None where it names something else.
+    """
+    kind, _, rest = text.partition("/")
+    if kind.lower() not in SCALE_KINDS:
+        return None
+    first, slash, second = rest.partition("/")
+    if namespace is not None and first and not slash:
+        return namespace, first
+    if namespace is None and first and second and "/" not in second:
+        return first, second
+    return None
 
 
 def policy_text(path: Path | None) -> str | None:
@@ -94,9 +121,13 @@ def parsed_policy(text: str | None, path: Path | None) -> "Policy":
 
 
 def look_at(
-    args: argparse.Namespace, policy: "Policy", *, keeper: "PageKeeper | None" = None
+    args: argparse.Namespace,
+    policy: "Policy",
+    *,
+    keeper: "PageKeeper | None" = None,
+    whole: bool = False,
 ) -> "Look":
-    """Look at the cluster that the arguments lead to.
+    """Look at the cluster that the arguments lead to; `whole`: with all that `actuate` reads.
 
     Raises:
         NoClusterError: there is no way to a cluster.
@@ -105,6 +136,7 @@ def look_at(
     from scaler import log
     from scaler.kube.client import ApiServer
     from scaler.kube.credentials import find_credentials
+    from scaler.kube.resources import ACTUATOR_RESOURCES, RESOURCES
     from scaler.live import look
 
     api = ApiServer(find_credentials(args.kubeconfig, context=args.context))
@@ -112,7 +144,13 @@ def look_at(
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         log.configure(stream=nowhere)
         try:
-            return look(api, policy=policy, clock=args.clock, keeper=keeper)
+            return look(
+                api,
+                policy=policy,
+                clock=args.clock,
+                keeper=keeper,
+                resources=ACTUATOR_RESOURCES if whole else RESOURCES,
+            )
         finally:
             log.configure()
             api.close()
@@ -125,8 +163,31 @@ def unknown(look: "Look", name: "Name") -> str | None:
         return None
     wanted = "/".join(name)
     told = "has no trigger of ours" if name in look.snapshot.scaled_objects else "does not exist"
+    if name in look.snapshot.worker_scales:
+        told += f" (a WorkerScale does: workerscale/{name[1]} -n {name[0]})"
     if not ours:
         return f"ScaledObject {wanted} {told}; no ScaledObject of this cluster has one"
-    shown = ", ".join("/".join(each) for each in ours[:SHOWN])
-    more = f" and {len(ours) - SHOWN} more" if len(ours) > SHOWN else ""
-    return f"ScaledObject {wanted} {told}; those that have one: {shown}{more}"
+    return f"ScaledObject {wanted} {told}; those that have one: {_listed(ours)}"
+
+
+def unknown_scale(look: "Look", name: "Name") -> str | None:
+    """Say in one sentence that there is no such WorkerScale, and which are; None where it is."""
+    from scaler.core.model import Kind
+
+    scales = look.snapshot.worker_scales
+    if name in scales:
+        return None
+    source = look.snapshot.sources.get(Kind.WORKER_SCALES)
+    if source is None or not source.synced:
+        why = (
+            "the CRD is not installed" if source and not source.installed else "they can't be read"
+        )
+        problem = f": {source.problem}" if source and source.problem else ""
+        return f"WorkerScale {'/'.join(name)} is not known: {why}{problem}"
+    known = f"those that do: {_listed(sorted(scales))}" if scales else "there is none"
+    return f"WorkerScale {'/'.join(name)} does not exist; {known}"
+
+
+def _listed(names: "Sequence[Name]") -> str:
+    shown = ", ".join("/".join(each) for each in names[:SHOWN])
+    return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

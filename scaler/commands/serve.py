@@ -2,27 +2,18 @@
 
 import argparse
 import os
-import signal
-import sys
-import threading
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TextIO
 
-from scaler.commands.arguments import (
-    POLICY,
-    Commands,
-    add_cluster_arguments,
-    address,
-    examples,
-    refuse,
+from scaler.commands.arguments import Commands, add_cluster_arguments, address, examples, refuse
+from scaler.commands.running import (
+    GC_THRESHOLDS,
+    add_policy_argument,
+    add_status_argument,
+    end_at_once,
+    own_pod,
 )
 from scaler.commands.scaled_objects import policy_text
 from scaler.settings import Address, Settings
-
-GC_THRESHOLDS = (50_000, 20, 100)
-"""A first list of 100,000 objects is all kept, so that collecting amid it frees nothing; Python's
-own thresholds would spend a third of the CPU on that."""
 
 
 def add_parser(commands: Commands) -> None:
@@ -33,9 +24,7 @@ def add_parser(commands: Commands) -> None:
         description="Serve KEDA over gRPC; show metrics, health, decisions and a page over HTTP.",
         epilog=examples("serve --policy policy.yaml --kubeconfig ~/.kube/config"),
     )
-    parser.add_argument(
-        "--policy", type=Path, default=POLICY, metavar="FILE", help="default: %(default)s"
-    )
+    add_policy_argument(parser)
     parser.add_argument(
         "--grpc",
         type=address,
@@ -43,13 +32,7 @@ def add_parser(commands: Commands) -> None:
         metavar="HOST:PORT",
         help="where KEDA asks; default: %(default)s",
     )
-    parser.add_argument(
-        "--status",
-        type=address,
-        default=address(":8080"),
-        metavar="HOST:PORT",
-        help="metrics, health, decisions, page; default: %(default)s",
-    )
+    add_status_argument(parser, about="metrics, health, decisions, page")
     parser.add_argument(
         "--drain",
         type=float,
@@ -68,7 +51,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     import asyncio
     import gc
 
-    _end_at_once()
+    end_at_once()
     from scaler import log
     from scaler.app import run as serve
     from scaler.kube.credentials import NoClusterError
@@ -100,19 +83,3 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     except (NoClusterError, OSError) as error:
         return refuse(str(error))
     return 0
-
-
-def own_pod(environ: Mapping[str, str]) -> tuple[str, str, str] | None:
-    """Read our pod's namespace, name and uid, as the Deployment gives them; None outside one."""
-    namespace, name, uid = (environ.get(f"POD_{part}") for part in ("NAMESPACE", "NAME", "UID"))
-    return (namespace, name, uid) if namespace and name and uid else None
-
-
-def _end_at_once() -> None:
-    """Let SIGTERM end the process until the loop takes it over.
-
-    The first process of a container ignores signals that it has no way of its own to take, and
-    loading takes most of a second.
-    """
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

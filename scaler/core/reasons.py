@@ -105,6 +105,8 @@ class WorkloadClass(StrEnum):
     """Kueue did not look at it yet: needs nodes as far as quota is free."""
     RUNNING = "Admitted"
     """Admitted, every pod placed."""
+    HELD = "Held"
+    """Admitted, its workers are held at zero: its quota is used, and it needs no nodes."""
     FINISHED = "Finished"
     """Finished, or being deleted with no live pod: counts nowhere."""
     CONTRADICTORY = "Contradictory"
@@ -122,5 +124,6 @@ CLASS_WORDS: Mapping[str, str] = {
     WorkloadClass.PREEMPTING: "waits for preemption victims",
     WorkloadClass.BLOCKED: "waits for earlier pods to be Ready",
     WorkloadClass.NOT_EVALUATED: "not looked at by Kueue yet",
+    WorkloadClass.HELD: "admitted, its workers at zero",
 }
 """What the letters mean, for people."""

@@ -47,6 +47,8 @@ class Part(StrEnum):
     """The whole pods of a namespace (name: the namespace)."""
     TARGETS = "targets"
     """ScaledObjects, targets, WorkerScales and HPAs of a namespace (name: the namespace)."""
+    HOLDS = "holds"
+    """Which podsets WorkerScales hold, and which of those are wanted back (name: empty)."""
     USAGE = "usage"
     """All usage and query answers (name: empty)."""
     POLICY = "policy"

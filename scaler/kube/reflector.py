@@ -93,6 +93,11 @@ class Reflector:
             if self._stream is not None:
                 self._stream.close()
 
+    @property
+    def served_version(self) -> str | None:
+        """Give the version in which the kind is served, None before that is known."""
+        return None if self._served is None else self._served.version
+
     def join(self, timeout: float | None = None) -> bool:
         """Wait for the thread; say whether it ended."""
         with suppress(RuntimeError):  # never started

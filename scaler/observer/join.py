@@ -35,6 +35,7 @@ from scaler.observer.changes import (
     SourceChanged,
     UsageRead,
 )
+from scaler.observer.holds import HoldWatch
 from scaler.observer.pods import PodIndex
 from scaler.observer.table import Table
 from scaler.observer.workloads import WorkloadIndex
@@ -96,6 +97,7 @@ class Joiner:
         self._sources: Table[Kind, SourceState] = Table()
         self._skipped: Table[Kind, int] = Table()
         self._usage = UsageRead(usage={}, answers={})
+        self._holds = HoldWatch()
         self._touched: set[Partition] = set()
         # Shared by all Snapshots: what was derived from parts that did not change stays good.
         self._memo = Memo()
@@ -122,6 +124,7 @@ class Joiner:
         self._touched |= self._pods.freeze(
             workloads_by_owner=self._workloads.by_owner, owners=self._owners.rows
         )
+        self._touched |= self._holds.touched(self._worker_scales.rows)
         touched = frozenset(self._touched)
         self._touched.clear()
         return (

@@ -2,7 +2,7 @@
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from queue import Empty
 from time import monotonic
@@ -15,6 +15,7 @@ from scaler.core.decision import Decision, Status
 from scaler.core.idle.starts import idle_starts
 from scaler.core.model import Instant, Name, ScaledObject
 from scaler.core.reasons import Reason
+from scaler.core.scales import default_refs
 from scaler.core.size import Size, size_of
 from scaler.core.snapshot import Part, Partition, Snapshot
 from scaler.core.trigger import TriggerRef
@@ -180,8 +181,9 @@ class Observer:
     def _refs(self, snapshot: Snapshot, now: Instant) -> set[TriggerRef]:
         if snapshot.scaled_objects is not self._scaled_objects:
             self._scaled_objects = snapshot.scaled_objects
-            self._own = frozenset(refs_of(snapshot))
-        return {*self._own, *self._store.asked(since=now - ASKED_FOR_SECONDS)}
+            self._own = frozenset(_refs_of_scaled_objects(snapshot))
+        own = (*self._own, *default_refs(snapshot))
+        return {*own, *self._store.asked(since=now - ASKED_FOR_SECONDS)}
 
     def _affected(self, touched: Iterable[Partition]) -> set[TriggerRef]:
         return set().union(*(self._readers.get(part, set()) for part in touched))
@@ -222,8 +224,16 @@ def tick_after(spent: float, *, least: float) -> float:
     return max(least, min(IDLE_SHARE * spent, LONGEST_TICK_SECONDS))
 
 
-def refs_of(snapshot: Snapshot) -> Iterable[TriggerRef]:
-    """Give the triggers of the ScaledObjects that are ours: `external*` with the key `signal`."""
+def refs_of(snapshot: Snapshot) -> Iterator[TriggerRef]:
+    """Give the triggers that are ours, and one for each WorkerScale which none of them speaks of.
+
+    Ours are those of ScaledObjects: `external*` with the key `signal`.
+    """
+    yield from _refs_of_scaled_objects(snapshot)
+    yield from default_refs(snapshot)
+
+
+def _refs_of_scaled_objects(snapshot: Snapshot) -> Iterator[TriggerRef]:
     for scaled_object in snapshot.scaled_objects.values():
         for trigger in scaled_object.triggers:
             if trigger.signal is not None:

@@ -37,12 +37,20 @@ class Ready(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     """What is wrong with sources and policy; it makes HOLD, never unready."""
 
 
-def ready(state: State, *, seen: Iterable[Kind], stopping: bool, now: Instant) -> Ready:
+def ready(
+    state: State,
+    *,
+    seen: Iterable[Kind],
+    stopping: bool,
+    now: Instant,
+    needed: Iterable[Kind] = SYNCED_ONCE,
+) -> Ready:
     """Judge readiness: `seen` are the kinds that synced once, whatever became of them since.
 
+    The process is ready once all that are `needed` did.
     A source that is down stays ready: no endpoint would be an error to KEDA, and HOLD is not.
     """
-    waiting = tuple(str(kind) for kind in SYNCED_ONCE if kind not in set(seen))
+    waiting = tuple(str(kind) for kind in needed if kind not in set(seen))
     status = Readiness.STARTING if waiting else Readiness.READY
     return Ready(
         status=Readiness.STOPPING if stopping else status,

@@ -19,14 +19,18 @@ TRIGGER = ("namespace", "scaled_object", "metric")
 class StateCollector(Collector):
     """Turn the newest State into gauges."""
 
-    def __init__(self, *, store: Store, clock: Callable[[], Instant]) -> None:
+    def __init__(
+        self, *, store: Store, clock: Callable[[], Instant], decisions: bool = True
+    ) -> None:
+        """Take the store; without `decisions` only sources and policy are shown."""
         self._store = store
         self._clock = clock
+        self._shows_decisions = decisions
 
     def collect(self) -> Iterable[Metric]:
         """Give all families."""
         state = self._store.latest()
-        decisions = _in_force_first(state)
+        decisions = _in_force_first(state) if self._shows_decisions else ()
         for families in (
             _decisions(decisions),
             _idle(decisions),
@@ -43,10 +47,13 @@ class StateCollector(Collector):
 
 
 def register(
-    *, telemetry: Telemetry, store: Store, clock: Callable[[], Instant]
+    *, telemetry: Telemetry, store: Store, clock: Callable[[], Instant], decisions: bool = True
 ) -> CollectorRegistry:
-    """Add the gauges to the process's registry and give it."""
-    telemetry.registry.register(StateCollector(store=store, clock=clock))
+    """Add the gauges to the process's registry and give it.
+
+    One process of several shows `decisions`: in sums over all they would count twice.
+    """
+    telemetry.registry.register(StateCollector(store=store, clock=clock, decisions=decisions))
     return telemetry.registry
 
 

@@ -17,7 +17,7 @@ from prometheus_client.exposition import choose_encoder
 from scaler.core.model import Instant, Kind
 from scaler.core.quantity import format_instant
 from scaler.settings import Address
-from scaler.status.health import Readiness, ready, settled
+from scaler.status.health import SYNCED_ONCE, Readiness, Ready, ready, settled
 from scaler.status.page import PAGE
 from scaler.store import State, Store
 from scaler.view import Shown, shown
@@ -78,8 +78,10 @@ class StatusServer:
         registry: CollectorRegistry,
         clock: Callable[[], Instant],
         address: Address,
+        needed: tuple[Kind, ...] = SYNCED_ONCE,
     ) -> None:
         self._store = store
+        self._needed = needed
         self._registry = registry
         self._clock = clock
         self._seen: frozenset[Kind] = frozenset()
@@ -131,7 +133,7 @@ class StatusServer:
 
     def _readyz(self, _accept: str) -> Page:
         state = self._store.latest()
-        body = ready(state, seen=self._seen, stopping=self._stopping, now=self._clock())
+        body = self._judged(state)
         ok = body.status is Readiness.READY
         return Page(
             body=msgspec.json.format(msgspec.json.encode(body)) + b"\n",
@@ -139,9 +141,18 @@ class StatusServer:
             status=HTTPStatus.OK if ok else HTTPStatus.SERVICE_UNAVAILABLE,
         )
 
+    def _judged(self, state: State) -> Ready:
+        return ready(
+            state,
+            seen=self._seen,
+            stopping=self._stopping,
+            now=self._clock(),
+            needed=self._needed,
+        )
+
     def _decisions(self, _accept: str) -> Page:
         state = self._store.latest()
-        details = ready(state, seen=self._seen, stopping=self._stopping, now=self._clock()).details
+        details = self._judged(state).details
         body = Decisions(
             at=format_instant(state.snapshot.at),
             sequence=state.sequence,

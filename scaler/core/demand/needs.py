@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from scaler.core.decision import ClassCount
 from scaler.core.demand.asks import Ask, flavor_order
+from scaler.core.demand.granted import assigned_flavor
 from scaler.core.demand.grants import Grant
 from scaler.core.demand.need import Need, PodNeed
-from scaler.core.demand.placed import Placed, assigned_flavor
+from scaler.core.demand.placed import Placed
 from scaler.core.demand.quota import COUNTED, QueueGrants
 from scaler.core.model import Instant, Workload
 from scaler.core.reasons import WorkloadClass
@@ -80,7 +81,8 @@ def needs_of_placed(placed: Iterable[Placed], selection: Selection) -> Needs:
                 )
             )
         if pods:
-            needs.append(_need(one.workload, one.workload_class, tuple(pods), selection))
+            since = one.held.since  # a wake begins its wait anew
+            needs.append(_need(one.workload, one.workload_class, tuple(pods), selection, since))
     return _summed_up(needs, dra, selection)
 
 
@@ -132,13 +134,14 @@ def _need(
     workload_class: WorkloadClass,
     pods: tuple[PodNeed, ...],
     selection: Selection,
+    since: Instant | None = None,
 ) -> Need:
     return Need(
         workload=workload,
         workload_class=workload_class,
         cluster_queue=selection.cluster_queue,
         pods=pods,
-        since=workload.waiting_since,
+        since=workload.waiting_since if since is None else since,
     )
 
 

@@ -18,9 +18,9 @@ from heapq import heapify, heappop, heapreplace
 from scaler.core.demand.admissibility import line_up
 from scaler.core.demand.asks import Ask, GroupAsk, asks, known_flavors
 from scaler.core.demand.cohorts import Ledger, Slot, Tree, trees
+from scaler.core.demand.granted import usage
 from scaler.core.demand.grants import Choice, Grant, Stream
 from scaler.core.demand.lineup import Lineup
-from scaler.core.demand.placed import usage
 from scaler.core.model import Instant
 from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import Snapshot

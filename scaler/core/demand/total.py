@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from scaler.core.decision import ClassCount
 from scaler.core.demand.admissibility import line_up, lost
+from scaler.core.demand.granted import on_flavor, requested
 from scaler.core.demand.lineup import Batch, asked_counts
 from scaler.core.demand.need import Demand, Need
 from scaler.core.demand.needs import Needs, Selection, Tally, needs_of_placed, needs_of_waiting
-from scaler.core.demand.placed import devices, on_flavor, place, requested
+from scaler.core.demand.placed import devices, place
 from scaler.core.demand.quota import simulated
 from scaler.core.model import Instant
 from scaler.core.snapshot import Snapshot

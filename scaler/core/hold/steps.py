@@ -46,7 +46,7 @@ class DropMark:
     """Take our mark off an object that somebody else put back; nothing else is written."""
 
     kind: str
-    """RayCluster or Job."""
+    """RayCluster, Job or Notebook; or Workload: then the mark is annotation released-by."""
     object: Name
     mark: Mark
 

@@ -50,12 +50,19 @@ class HoldRecord:
     """Of status.schedulingStats: one more means that it lost its quota in between."""
     target_uid: str = ""
     """UID of the object that was changed, a RayJob's child for instance; empty for several."""
+    taken_at: Instant | None = None
+    """When our marks were first seen on the target; None before, and again once they are gone.
+
+    So a mark that is missing is told from one that was never written.
+    """
     gone_at: Instant | None = None
     """Since when no worker pod was left; None while some still end."""
     waking_at: Instant | None = None
     """Since when the workers are wanted back: WakePending, which is demand."""
     reason: str = ""
     """Why they were taken, in words: the evidence of the decision."""
+    ordered: Instant | None = None
+    """The hold-now annotation that they were taken by; None where they were idle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

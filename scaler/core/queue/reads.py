@@ -60,6 +60,7 @@ def partitions(
     if Kind.PODS in kinds:
         own = queues if every_queue else trigger.cluster_queues
         read |= {(Part.PODS, namespace) for namespace in _pod_namespaces(snapshot, own)}
+        read.add((Part.HOLDS, ""))
     return frozenset(read)
 
 

@@ -25,6 +25,7 @@ _NOT_HELPED = {
     WorkloadClass.NOT_DEMAND: "inactive, stopped or backing off",
     WorkloadClass.PREEMPTING: "waiting for their preemption victims",
     WorkloadClass.BLOCKED: "waiting for earlier pods to be Ready",
+    WorkloadClass.HELD: "whose workers are held at zero",
     WorkloadClass.CONTRADICTORY: "with a status that contradicts itself",
 }
 """Words for the classes that need no nodes, in the order of the classes."""

@@ -7,8 +7,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scaler.core.demand.granted import usage
 from scaler.core.demand.need import Demand
-from scaler.core.demand.placed import usage
 from scaler.core.model import (
     ClusterQueue,
     Controlled,

@@ -1,0 +1,1 @@
+"""Do what `core/hold` plans: one leader, one write after another, each told and counted."""

@@ -1,0 +1,93 @@
+"""Which triggers decide for a WorkerScale, and which WorkerScale a trigger speaks of.
+
+Those are the idle triggers of the ScaledObjects that target it. Where there is none, one trigger
+of our own stands for them, decided by the policy's defaults: no WorkerScale is without a decision,
+with or without KEDA.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Final
+
+from scaler.core.model import Name, ScaledObject, TargetRef, WorkerScale
+from scaler.core.snapshot import Snapshot
+from scaler.core.trigger import TriggerRef
+
+GROUP: Final = "kueue-gpu-scaler.dev"
+"""API group of our own kind."""
+KIND: Final = "WorkerScale"
+_OWN: Final = "workerscale/"
+"""Begins the name of a trigger of our own; a ScaledObject's name can't have a slash."""
+
+
+def is_scale(target: TargetRef) -> bool:
+    """Say whether a scaleTargetRef is a WorkerScale."""
+    return target.kind == KIND and target.group == GROUP
+
+
+def default_ref(scale: WorkerScale) -> TriggerRef:
+    """Give the trigger that decides for a WorkerScale which no idle trigger speaks of."""
+    metadata = {"signal": "idle", "workload": str(scale.target)}
+    if scale.target.component is not None:
+        metadata["component"] = scale.target.component
+    return TriggerRef.of(namespace=scale.namespace, name=f"{_OWN}{scale.name}", metadata=metadata)
+
+
+def refs_of_scale(snapshot: Snapshot, scale: WorkerScale) -> tuple[TriggerRef, ...]:
+    """Give the triggers whose Decisions speak of a WorkerScale; never empty.
+
+    Malformed ones are among them: their Decision is INVALID, so nothing is taken on a guess of
+    what was meant.
+    """
+    return _idle_refs(snapshot).get(scale.key) or (default_ref(scale),)
+
+
+def default_refs(snapshot: Snapshot) -> tuple[TriggerRef, ...]:
+    """Give the triggers of our own: of each WorkerScale which no idle trigger speaks of."""
+    spoken_of = _idle_refs(snapshot)
+    return snapshot.memo.recall(
+        "default refs of worker scales",
+        (snapshot.worker_scales, spoken_of),
+        lambda: tuple(
+            default_ref(one) for key, one in snapshot.worker_scales.items() if key not in spoken_of
+        ),
+    )
+
+
+def scale_of(snapshot: Snapshot, asked: ScaledObject | TriggerRef) -> WorkerScale | None:
+    """Give the WorkerScale that a ScaledObject targets, or that a trigger speaks of.
+
+    None where the target is of another kind, and where the WorkerScale is not there.
+    """
+    if isinstance(asked, ScaledObject):
+        if not is_scale(asked.target):
+            return None
+        return snapshot.worker_scales.get((asked.namespace, asked.target.name))
+    if asked.name.startswith(_OWN):
+        name = asked.name.removeprefix(_OWN)
+        return snapshot.worker_scales.get((asked.namespace, name))
+    scaled_object = snapshot.scaled_objects.get(asked.key)
+    return None if scaled_object is None else scale_of(snapshot, scaled_object)
+
+
+def _idle_refs(snapshot: Snapshot) -> Mapping[Name, tuple[TriggerRef, ...]]:
+    """Give the idle triggers by the WorkerScale that their ScaledObject targets."""
+    scaled_objects = snapshot.scaled_objects
+    return snapshot.memo.recall(
+        "idle refs of worker scales", (scaled_objects,), lambda: _by_scale(scaled_objects)
+    )
+
+
+def _by_scale(scaled_objects: Mapping[Name, ScaledObject]) -> Mapping[Name, tuple[TriggerRef, ...]]:
+    found: defaultdict[Name, list[TriggerRef]] = defaultdict(list)
+    for one in scaled_objects.values():
+        if not is_scale(one.target):
+            continue
+        for spec in one.triggers:
+            # A misspelt signal may have meant to keep the workers; `queue` says nothing of them.
+            if spec.signal not in (None, "queue"):
+                ref = TriggerRef.of(
+                    namespace=one.namespace, name=one.name, metadata=dict(spec.metadata)
+                )
+                found[one.namespace, one.target.name].append(ref)
+    return {key: tuple(refs) for key, refs in found.items()}
