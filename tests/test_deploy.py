@@ -20,8 +20,21 @@ from scaler.policyfile import parse_policy
 Document: TypeAlias = Mapping[str, Any]
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
-SHIPPED = ("namespace", "serviceaccount", "rbac", "deployment", "poddisruptionbudget", "service")
+SHIPPED = (
+    "namespace",
+    "crds/workerscale",
+    "serviceaccount",
+    "rbac",
+    "deployment",
+    "poddisruptionbudget",
+    "service",
+    "rbac-actuator",
+    "deployment-actuator",
+)
 NAME = {"app.kubernetes.io/name": "kueue-gpu-scaler"}
+ACTUATOR = {"app.kubernetes.io/name": "kueue-gpu-scaler-actuator"}
+DEPLOYMENTS = ("deployment", "deployment-actuator")
+each_deployment = pytest.mark.parametrize("deployment", DEPLOYMENTS)
 
 
 def documents(path: Path) -> tuple[Document, ...]:
@@ -74,11 +87,46 @@ def behavior_of(example: Document) -> Document:
 
 def test_rbac_equals_code() -> None:
     """The ClusterRole grants exactly the verbs that the code uses."""
-    granted = {
-        (*rule["apiGroups"], tuple(rule["resources"]), tuple(rule["verbs"]))
-        for rule in shipped("rbac")["rules"]
-    }
-    assert granted == {(rule.group, rule.resources, rule.verbs) for rule in resources.rules()}
+    assert granted(shipped("rbac")) == list(resources.rules())
+
+
+def test_actuator_rbac_equals_code() -> None:
+    """The actuator may change what its code changes, and hold a Lease where it lives."""
+    role, lease = of_kind("rbac-actuator", "ClusterRole"), of_kind("rbac-actuator", "Role")
+    assert granted(role) == list(resources.actuator_rules())
+    assert granted(lease) == [resources.LEASE_RULE]
+
+
+def granted(role: Document) -> list[resources.Rule]:
+    """Give the rules of a role."""
+    return [
+        resources.Rule(group=group, resources=tuple(rule["resources"]), verbs=tuple(rule["verbs"]))
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+    ]
+
+
+def of_kind(name: str, kind: str) -> Document:
+    """Give the only document of a kind in a file of the base."""
+    (found,) = (each for each in documents(DEPLOY / f"{name}.yaml") if each["kind"] == kind)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("bound", "role"), [("ClusterRoleBinding", "ClusterRole"), ("RoleBinding", "Role")]
+)
+def test_actuator_bindings(bound: str, role: str) -> None:
+    """Both roles are bound to the account that the actuator's pods run as, which is another."""
+    binding, wanted = of_kind("rbac-actuator", bound), of_kind("rbac-actuator", role)
+    assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == (
+        role,
+        wanted["metadata"]["name"],
+    )
+    (subject,) = binding["subjects"]
+    account = of_kind("rbac-actuator", "ServiceAccount")["metadata"]["name"]
+    assert subject["name"] == account == pod("deployment-actuator")["serviceAccountName"]
+    assert subject["namespace"] == shipped("kustomization")["namespace"]
+    assert account != pod()["serviceAccountName"]
 
 
 def test_binding() -> None:
@@ -96,6 +144,7 @@ def test_kustomization_is_whole() -> None:
     kustomization = shipped("kustomization")
     assert set(kustomization["resources"]) == {f"{name}.yaml" for name in SHIPPED}
     present = {path.name for path in DEPLOY.glob("*.yaml")}
+    present |= {f"crds/{path.name}" for path in (DEPLOY / "crds").iterdir()}
     assert present == {*kustomization["resources"], "kustomization.yaml", "policy.yaml"}
 
 
@@ -103,17 +152,19 @@ def test_policy_name_stays() -> None:
     """A changed policy reaches running pods under the name that they mount."""
     kustomization = shipped("kustomization")
     (generated,) = kustomization["configMapGenerator"]
-    (volume,) = pod()["volumes"]
     assert kustomization["generatorOptions"]["disableNameSuffixHash"] is True
-    assert volume["configMap"]["name"] == generated["name"]
+    for deployment in DEPLOYMENTS:
+        (volume,) = pod(deployment)["volumes"]
+        assert volume["configMap"]["name"] == generated["name"]
     assert generated["files"] == ["policy.yaml"]
 
 
-def test_policy_mount() -> None:
+@each_deployment
+def test_policy_mount(deployment: str) -> None:
     """The policy is mounted as a directory, which the kubelet updates, and read from there."""
-    (mount,) = container()["volumeMounts"]
+    (mount,) = container(deployment)["volumeMounts"]
     assert "subPath" not in mount
-    assert f"--policy={mount['mountPath']}/policy.yaml" in container()["args"]
+    assert f"--policy={mount['mountPath']}/policy.yaml" in container(deployment)["args"]
 
 
 def test_arguments() -> None:
@@ -134,10 +185,11 @@ def test_a_hung_pod_is_killed_soon() -> None:
     )
 
 
-def test_image_tag() -> None:
+@each_deployment
+def test_image_tag(deployment: str) -> None:
     """The image tag is the version of the package."""
     (image,) = shipped("kustomization")["images"]
-    assert image["name"] == container()["image"]
+    assert image["name"] == container(deployment)["image"]
     assert image["newTag"] == scaler.__version__
 
 
@@ -147,6 +199,30 @@ def test_replicas() -> None:
     assert spec["replicas"] == 2
     assert spec["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
     assert shipped("poddisruptionbudget")["spec"]["minAvailable"] == 1
+
+
+def test_the_actuator_has_a_second_that_waits() -> None:
+    """One leads; the Service of the first Deployment does not find either."""
+    spec = shipped("deployment-actuator")["spec"]
+    assert spec["replicas"] == 2
+    assert spec["selector"]["matchLabels"] == ACTUATOR
+    assert spec["template"]["metadata"]["labels"] == ACTUATOR
+    assert shipped("service")["spec"]["selector"] != ACTUATOR
+
+
+def test_the_actuator_is_probed_on_its_status_port() -> None:
+    """It serves no gRPC."""
+    found = container("deployment-actuator")
+    command, *flags = found["args"]
+    assert command == "actuate"
+    assert f"--status=:{port('http', 'deployment-actuator')}" in flags
+    paths = {name: found[name]["httpGet"]["path"] for name in found if name.endswith("Probe")}
+    assert paths == {
+        "startupProbe": "/healthz",
+        "livenessProbe": "/healthz",
+        "readinessProbe": "/readyz",
+    }
+    assert {entry["name"] for entry in found["env"]} == {"POD_NAMESPACE", "POD_NAME", "POD_UID"}
 
 
 def test_probes() -> None:
@@ -172,32 +248,34 @@ def test_service() -> None:
     }
 
 
-def test_security() -> None:
+@each_deployment
+def test_security(deployment: str) -> None:
     """The pod fits the restricted security standard."""
-    context = container()["securityContext"]
-    assert pod()["securityContext"]["runAsNonRoot"] is True
-    assert pod()["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault"
+    context = container(deployment)["securityContext"]
+    assert pod(deployment)["securityContext"]["runAsNonRoot"] is True
+    assert pod(deployment)["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault"
     assert context["allowPrivilegeEscalation"] is False
     assert context["capabilities"] == {"drop": ["ALL"]}
     assert context["readOnlyRootFilesystem"] is True
 
 
-def pod() -> Document:
+def pod(deployment: str = "deployment") -> Document:
     """Give the spec of the pods."""
-    spec: Document = shipped("deployment")["spec"]["template"]["spec"]
+    spec: Document = shipped(deployment)["spec"]["template"]["spec"]
     return spec
 
 
-def container() -> Document:
+def container(deployment: str = "deployment") -> Document:
     """Give the one container of a pod."""
     only: Document
-    (only,) = pod()["containers"]
+    (only,) = pod(deployment)["containers"]
     return only
 
 
-def port(name: str) -> int:
+def port(name: str, deployment: str = "deployment") -> int:
     """Give the number of a named port of the container."""
-    return {entry["name"]: int(entry["containerPort"]) for entry in container()["ports"]}[name]
+    entries = container(deployment)["ports"]
+    return {entry["name"]: int(entry["containerPort"]) for entry in entries}[name]
 
 
 # --- the examples ------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ from scaler.sim.patches import Document
 
 EVENTS = "events"
 MACHINE_SETS = "machinesets"
+LEASES = "leases"
+PYTORCH_JOBS = "pytorchjobs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +25,17 @@ class Resource:
     kind: str
     namespaced: bool = True
     scale: bool = False
+    status: bool = True
+    """Status is a door of its own."""
+    unconditional: bool = False
+    """A PUT without a resourceVersion is taken: built-in kinds, but not all of them."""
+    default_replicas: int | None = None
+    """The schema's default of spec.replicas."""
+
+    @property
+    def qualified(self) -> str:
+        """Give the name by which the API server speaks of the kind."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
     def api_version(self) -> str:
@@ -36,20 +49,52 @@ class Resource:
 
 KUEUE = ("v1beta2", "v1beta1")
 
+
+def _built_in(
+    group: str,
+    plural: str,
+    kind: str,
+    *,
+    namespaced: bool = True,
+    scale: bool = False,
+    status: bool = True,
+) -> Resource:
+    return Resource(
+        group=group,
+        versions=("v1",),
+        plural=plural,
+        kind=kind,
+        namespaced=namespaced,
+        scale=scale,
+        status=status,
+        unconditional=True,
+    )
+
+
 RESOURCES = (
-    Resource(group="", versions=("v1",), plural=Kind.NODES, kind="Node", namespaced=False),
-    Resource(group="", versions=("v1",), plural=Kind.PODS, kind="Pod"),
-    Resource(group="", versions=("v1",), plural=EVENTS, kind="Event"),
-    Resource(
-        group="apps", versions=("v1",), plural=Kind.DEPLOYMENTS, kind="Deployment", scale=True
-    ),
-    Resource(
-        group="apps", versions=("v1",), plural=Kind.STATEFUL_SETS, kind="StatefulSet", scale=True
-    ),
+    _built_in("", Kind.NODES, "Node", namespaced=False),
+    _built_in("", Kind.PODS, "Pod"),
+    _built_in("", EVENTS, "Event", status=False),
+    _built_in("apps", Kind.DEPLOYMENTS, "Deployment", scale=True),
+    _built_in("apps", Kind.STATEFUL_SETS, "StatefulSet", scale=True),
     Resource(
         group="autoscaling", versions=("v2",), plural=Kind.HPAS, kind="HorizontalPodAutoscaler"
     ),
-    Resource(group="batch", versions=("v1",), plural=Kind.JOBS, kind="Job"),
+    _built_in("batch", Kind.JOBS, "Job"),
+    Resource(
+        group="coordination.k8s.io", versions=("v1",), plural=LEASES, kind="Lease", status=False
+    ),
+    Resource(
+        group="kueue-gpu-scaler.dev",
+        versions=("v1alpha1",),
+        plural=Kind.WORKER_SCALES,
+        kind="WorkerScale",
+        scale=True,
+        default_replicas=1,
+    ),
+    Resource(
+        group="kubeflow.org", versions=("v1",), plural=PYTORCH_JOBS, kind="PyTorchJob", scale=True
+    ),
     Resource(
         group="keda.sh", versions=("v1alpha1",), plural=Kind.SCALED_OBJECTS, kind="ScaledObject"
     ),
@@ -58,13 +103,6 @@ RESOURCES = (
         versions=("v1beta1",),
         plural=MACHINE_SETS,
         kind="MachineSet",
-        scale=True,
-    ),
-    Resource(
-        group="kueue-gpu-scaler.dev",
-        versions=("v1alpha1",),
-        plural=Kind.WORKER_SCALES,
-        kind="WorkerScale",
         scale=True,
     ),
     Resource(group="ray.io", versions=("v1",), plural=Kind.RAY_CLUSTERS, kind="RayCluster"),
@@ -130,7 +168,7 @@ def resource_list(resources: Iterable[Resource], *, group: str, version: str) ->
 def _entries(resource: Resource) -> list[Document]:
     named = {"singularName": resource.kind.lower(), "namespaced": resource.namespaced}
     verbs = ["create", "delete", "get", "list", "patch", "update", "watch"]
-    subs = ["status", "scale"] if resource.scale else ["status"]
+    subs = [*["status"] * resource.status, *["scale"] * resource.scale]
     return [
         {"name": resource.plural, "kind": resource.kind, "verbs": verbs, **named},
         *(
