@@ -4,7 +4,7 @@ from typing import Final
 
 from scaler.core.decision import Status
 from scaler.core.hold.scene import Scene
-from scaler.core.hold.words import Cause
+from scaler.core.hold.words import Cause, State
 from scaler.core.model import Latch
 from scaler.core.reasons import Reason
 
@@ -25,6 +25,13 @@ def latch_of(scene: Scene) -> Latch | None:
 def closed(latch: Latch | None) -> bool:
     """Say whether a latch keeps this generation from being tried, a person's order included."""
     return latch is not None and latch.cause in (Cause.UNDONE, Cause.NOT_TAKEN)
+
+
+def closed_word(latch: Latch | None) -> State | None:
+    """Give the state of a closed generation; None where it is open."""
+    if latch is None or not closed(latch):
+        return None
+    return State.CONFLICT if latch.cause == Cause.UNDONE else State.REFUSED
 
 
 def after_loss(scene: Scene, message: str) -> Latch:

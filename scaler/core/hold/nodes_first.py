@@ -83,9 +83,7 @@ def _earlier(scene: Scene, hold: HoldRecord) -> Iterable[PodNeed]:
             yield from _of_other(scene.snapshot, other, theirs)
 
 
-def _of_other(
-    snapshot: Snapshot, other: WorkerScale, theirs: HoldRecord
-) -> Iterable[PodNeed]:
+def _of_other(snapshot: Snapshot, other: WorkerScale, theirs: HoldRecord) -> Iterable[PodNeed]:
     workload = snapshot.workload_index.get((other.namespace, theirs.workload))
     if workload is None or workload.uid != theirs.workload_uid or not workload.admitted:
         return

@@ -102,9 +102,7 @@ class Scene:
             podsets.lacking(
                 one,
                 workload=self.workload,
-                pods=podsets.members(
-                    one, workload=self.workload, pods=self.pods, profile=profile
-                ),
+                pods=podsets.members(one, workload=self.workload, pods=self.pods, profile=profile),
             )
             for one in self.pod_sets
         )
@@ -196,9 +194,7 @@ def _owns(workload: Workload, target: WorkerTarget, uid: str | None) -> bool:
     )
 
 
-def _pod_sets(
-    scale: WorkerScale, workload: Workload | None, policy: Policy
-) -> tuple[PodSet, ...]:
+def _pod_sets(scale: WorkerScale, workload: Workload | None, policy: Policy) -> tuple[PodSet, ...]:
     if workload is None:
         return ()
     if scale.mode is Mode.RELEASE:

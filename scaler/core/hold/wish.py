@@ -74,7 +74,9 @@ def _over(scene: Scene) -> Wish | None:
     if hold is None or most is None or scene.now - hold.since < most:
         return None
     since = format_instant(hold.since)
-    return _give(Cause.MAX_HOLD, f"away since {since}, which maxHold ends at {format_duration(most)}")
+    return _give(
+        Cause.MAX_HOLD, f"away since {since}, which maxHold ends at {format_duration(most)}"
+    )
 
 
 def _ordered(scene: Scene) -> Wish | None:
@@ -165,9 +167,7 @@ def _granted(scene: Scene) -> Wish:
 
 def _doubt(scene: Scene, decision: Decision) -> Wish | None:
     idle = (
-        decision.status is Status.OK
-        and decision.active is False
-        and decision.reason is Reason.IDLE
+        decision.status is Status.OK and decision.active is False and decision.reason is Reason.IDLE
     )
     if idle and abs(scene.now - decision.at) <= scene.policy.safety.max_watch_age:
         return None

@@ -17,9 +17,7 @@ _WAS = "false"
 def pieces(sought: Sought) -> tuple[Piece, ...] | Refusal:
     """Find the group in the RayCluster of the target's name."""
     name = sought.scale.target.name
-    cluster = named(
-        sought.snapshot, kind=KIND, namespace=sought.scale.namespace, name=name
-    )
+    cluster = named(sought.snapshot, kind=KIND, namespace=sought.scale.namespace, name=name)
     if cluster is None:
         return Refusal(cause=Cause.TARGET_MISSING, message=f"RayCluster/{name} does not exist")
     return group_in(sought, cluster)

@@ -22,8 +22,6 @@ def _job_set(sought: Sought) -> Controlled | None:
     if children:
         return children[0]
     scale = sought.scale
-    same = named(
-        sought.snapshot, kind="JobSet", namespace=scale.namespace, name=scale.target.name
-    )
+    same = named(sought.snapshot, kind="JobSet", namespace=scale.namespace, name=scale.target.name)
     fits = same is not None and same.controller_uid is not None and not same.deleting
     return same if fits and not sought.owner_uids else None
