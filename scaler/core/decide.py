@@ -9,6 +9,7 @@ from scaler.core.model import Instant, Kind
 from scaler.core.policy import Policy
 from scaler.core.queue.signal import decide_queue
 from scaler.core.reasons import Reason
+from scaler.core.scales import scale_of
 from scaler.core.size import Size, size_of
 from scaler.core.snapshot import Part, Snapshot
 from scaler.core.trigger import IdleTrigger, InvalidTrigger, QueueTrigger, TriggerRef
@@ -23,6 +24,7 @@ def decide(*, snapshot: Snapshot, ref: TriggerRef, policy: Policy, now: Instant)
     """
     trigger = parse(dict(ref.metadata))
     scaled_object = snapshot.scaled_objects.get(ref.key)
+    scale = scale_of(snapshot, ref)
     size = size_of(
         snapshot=snapshot,
         scaled_object=scaled_object,
@@ -30,6 +32,7 @@ def decide(*, snapshot: Snapshot, ref: TriggerRef, policy: Policy, now: Instant)
         trigger=None if isinstance(trigger, InvalidTrigger) else trigger,
         now=now,
         namespace=ref.namespace,
+        scale=scale,
     )
     match trigger:
         case InvalidTrigger():
@@ -53,6 +56,7 @@ def decide(*, snapshot: Snapshot, ref: TriggerRef, policy: Policy, now: Instant)
                 now=now,
                 scaled_object=scaled_object,
                 size=size,
+                scale=scale,
             )
         case _:
             assert_never(trigger)
@@ -79,6 +83,7 @@ def _invalid(*, ref: TriggerRef, trigger: InvalidTrigger, size: Size, now: Insta
                 (Part.PODS, ref.namespace),
                 (Part.SOURCE, Kind.SCALED_OBJECTS),
                 (Part.SOURCE, Kind.HPAS),
+                (Part.SOURCE, Kind.WORKER_SCALES),
                 (Part.POLICY, ""),
             }
         ),

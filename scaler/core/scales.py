@@ -1,17 +1,18 @@
 """Which triggers decide for a WorkerScale, and which WorkerScale a trigger speaks of.
 
-Those are the idle triggers of the ScaledObjects that target it. Where there is none, one trigger
-of our own stands for them, decided by the policy's defaults: no WorkerScale is without a decision,
-with or without KEDA.
+Those are the idle triggers of the ScaledObjects that target it. Where none of them speaks of the
+workers that it would take, one trigger of our own does, decided by the policy's defaults: no
+worker goes without a decision about itself, with or without KEDA.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from scaler.core.model import Name, ScaledObject, TargetRef, WorkerScale
 from scaler.core.snapshot import Snapshot
-from scaler.core.trigger import TriggerRef
+from scaler.core.trigger import IdleTrigger, TriggerRef
 
 GROUP: Final = "kueue-gpu-scaler.dev"
 """API group of our own kind."""
@@ -39,18 +40,46 @@ def refs_of_scale(snapshot: Snapshot, scale: WorkerScale) -> tuple[TriggerRef, .
     Malformed ones are among them: their Decision is INVALID, so nothing is taken on a guess of
     what was meant.
     """
-    return _idle_refs(snapshot).get(scale.key) or (default_ref(scale),)
+    given = _idle_refs(snapshot).get(scale.key, ())
+    if any(_speaks_of_target(one, scale) for one in given):
+        return given
+    return (*given, default_ref(scale))
 
 
 def default_refs(snapshot: Snapshot) -> tuple[TriggerRef, ...]:
-    """Give the triggers of our own: of each WorkerScale which no idle trigger speaks of."""
-    spoken_of = _idle_refs(snapshot)
+    """Give the triggers of our own among those of all WorkerScales."""
+    scales = snapshot.worker_scales
     return snapshot.memo.recall(
         "default refs of worker scales",
-        (snapshot.worker_scales, spoken_of),
+        (scales, snapshot.scaled_objects),
         lambda: tuple(
-            default_ref(one) for key, one in snapshot.worker_scales.items() if key not in spoken_of
+            ref
+            for one in scales.values()
+            for ref in refs_of_scale(snapshot, one)
+            if ref.name.startswith(_OWN)
         ),
+    )
+
+
+def aimed(trigger: IdleTrigger, scale: WorkerScale | None) -> IdleTrigger:
+    """Fill in whom a trigger on a WorkerScale speaks of; what it names itself stays."""
+    if scale is None:
+        return trigger
+    target = scale.target
+    own = trigger.workload in (None, str(target))
+    return replace(
+        trigger,
+        workload=str(target) if own else trigger.workload,
+        component=trigger.component or (target.component if own else None),
+    )
+
+
+def _speaks_of_target(ref: TriggerRef, scale: WorkerScale) -> bool:
+    """Say whether a trigger judges the very workers that the WorkerScale would take."""
+    metadata, target = dict(ref.metadata), scale.target
+    return (
+        metadata.get("workload", str(target)) == str(target)
+        and metadata.get("component", target.component) == target.component
     )
 
 

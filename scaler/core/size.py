@@ -1,6 +1,6 @@
 """S, the target's size now, and whether HOLD has to take it for running.
 
-Sources: spec.replicas of a Deployment or StatefulSet, else currentReplicas of the
+Sources: spec.replicas of a Deployment, StatefulSet or WorkerScale, else currentReplicas of the
 HorizontalPodAutoscaler that KEDA made (absent at zero, where ScalingActive is False with reason
 ScalingDisabled), or its desiredReplicas where it has just grown the target. A bundle without a
 ScaledObject has what is present: nodes of the pool, or pods.
@@ -8,9 +8,10 @@ ScaledObject has what is present: nodes of the pool, or pods.
 
 from dataclasses import dataclass
 
-from scaler.core.model import Hpa, Instant, Kind, Node, ScaledObject, Target
+from scaler.core.model import Hpa, Instant, Kind, Node, ScaledObject, Target, WorkerScale
 from scaler.core.policy import Policy
 from scaler.core.profile import metric_profile
+from scaler.core.scales import KIND, is_scale, scale_of
 from scaler.core.snapshot import Snapshot
 from scaler.core.sources import missing
 from scaler.core.trigger import IdleTrigger, QueueTrigger, Trigger
@@ -38,11 +39,12 @@ def size_of(
     trigger: Trigger | None,
     now: Instant,
     namespace: str = "",
+    scale: WorkerScale | None = None,
 ) -> Size:
     """Read the target's size; a source that can't be believed gives none.
 
-    `trigger` is None where the metadata is malformed. `namespace` is asked of only where there
-    is no ScaledObject.
+    `trigger` is None where the metadata is malformed. `namespace` and `scale`, the WorkerScale
+    that a trigger of our own speaks of, are asked of only where there is no ScaledObject.
     """
     reading = _Reading(
         snapshot=snapshot,
@@ -51,6 +53,7 @@ def size_of(
         scaled_object=scaled_object,
         namespace=namespace if scaled_object is None else scaled_object.namespace,
         now=now,
+        scale=scale if scaled_object is None else scale_of(snapshot, scaled_object),
     )
     value, detail = reading.size()
     running = reading.seems_running() if value is None else value > 0
@@ -67,11 +70,16 @@ class _Reading:
     scaled_object: ScaledObject | None
     namespace: str
     now: Instant
+    scale: WorkerScale | None
 
     def size(self) -> tuple[int | None, str]:
         """Give S and where it is from, or None and why it is not known."""
+        if self.scale is not None and self._believed(Kind.WORKER_SCALES):
+            return self.scale.replicas, f"spec.replicas of {KIND}/{self.scale.name}"
         if self.scaled_object is not None:
             return self._of_target(self.scaled_object)
+        if self.scale is not None:
+            return None, f"{KIND}/{self.scale.name} can't be read"
         if self.snapshot.bundle:
             return self._present()
         return None, "the ScaledObject is not known"
@@ -98,7 +106,8 @@ class _Reading:
         read = None if hpa is None else _of_hpa(hpa)
         if hpa is not None and read is not None and self._believed(Kind.HPAS):
             return read[0], f"{read[1]} of HPA {hpa.name}"
-        watched = "can't be read" if kind in SELECTED else "is of no watched kind"
+        known = kind in SELECTED or is_scale(scaled_object.target)
+        watched = "can't be read" if known else "is of no watched kind"
         return None, f"{kind}/{name} {watched}, and {self._hpa_lacks(scaled_object, hpa)}"
 
     def _hpa_lacks(self, scaled_object: ScaledObject, hpa: Hpa | None) -> str:
@@ -154,6 +163,7 @@ class _Reading:
                 trigger=self.trigger,
                 scaled_object=self.scaled_object,
                 profile=metric_profile(self.policy.prometheus),
+                scale=self.scale,
             )
             return len(found.pods) if isinstance(found, Component) else 0
         if self.scaled_object is None:
@@ -168,6 +178,8 @@ class _Reading:
 
     def _last_known(self) -> int:
         """Give the size as it was last read, even from a source that went silent since."""
+        if self.scale is not None:
+            return self.scale.replicas
         if self.scaled_object is None:
             return 0
         target = self._watched(self.scaled_object)

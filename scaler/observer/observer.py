@@ -15,7 +15,7 @@ from scaler.core.decision import Decision, Status
 from scaler.core.idle.starts import idle_starts
 from scaler.core.model import Instant, Name, ScaledObject
 from scaler.core.reasons import Reason
-from scaler.core.scales import default_refs
+from scaler.core.scales import default_refs, scale_of
 from scaler.core.size import Size, size_of
 from scaler.core.snapshot import Part, Partition, Snapshot
 from scaler.core.trigger import TriggerRef
@@ -286,6 +286,7 @@ def _size_safely(*, snapshot: Snapshot, ref: TriggerRef, state: PolicyState, now
             trigger=None,
             now=now,
             namespace=ref.namespace,
+            scale=scale_of(snapshot, ref),
         )
     except Exception:
         log.exception("size can't be read", namespace=ref.namespace, scaled_object=ref.name)

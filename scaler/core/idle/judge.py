@@ -35,6 +35,8 @@ def _opted_out(question: Question) -> Finding | None:
         whose.append(str(component.subject))
     if scaled_object is not None and scaled_object.opted_out:
         whose.append("the ScaledObject")
+    if question.scale is not None and question.scale.opted_out:
+        whose.append("the WorkerScale")
     if not whose:
         return None
     detail = f"kueue-gpu-scaler.dev/ignore is true on {whose[0]}"
@@ -79,6 +81,8 @@ def _wake_annotation(question: Question) -> str | None:
     times = [(f"Workload {one.name}", one.wake_at) for one in question.resolved.component.workloads]
     if question.scaled_object is not None:
         times.append(("the ScaledObject", question.scaled_object.wake_at))
+    if question.scale is not None:
+        times.append(("the WorkerScale", question.scale.wake_at))
     for whose, at in times:
         if at is not None and (at == 0.0 or at <= question.now < at + span):
             return f"kueue-gpu-scaler.dev/wake on {whose}"

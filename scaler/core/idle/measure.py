@@ -170,7 +170,7 @@ def _newest_burst(question: Question) -> Instant | None:
             (
                 *(policy, snapshot.usage, snapshot.scaled_objects, snapshot.targets),
                 *(snapshot.pods, snapshot.pods_by_workload, snapshot.workload_index),
-                snapshot.local_queues,
+                *(snapshot.local_queues, snapshot.worker_scales),
             ),
             lambda: idle_starts(snapshot=snapshot, policy=policy),
         )

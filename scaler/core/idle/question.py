@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from scaler.core.decision import Verdict
 from scaler.core.idle.join import DeviceUse
-from scaler.core.model import Instant, ScaledObject
+from scaler.core.model import Instant, ScaledObject, WorkerScale
 from scaler.core.policy import Policy
 from scaler.core.reasons import Reason
 from scaler.core.snapshot import Snapshot
@@ -22,6 +22,8 @@ class Question:
     scaled_object: ScaledObject | None
     policy: Policy
     now: Instant
+    scale: WorkerScale | None = None
+    """The one that the trigger speaks of."""
 
     def hear(self, query: Query) -> Heard:
         """Hear a bound query's answer."""

@@ -13,7 +13,7 @@ from scaler.core.idle.judge import judge
 from scaler.core.idle.question import Finding, Question
 from scaler.core.idle.starts import quiet_since
 from scaler.core.metadata import metric_name
-from scaler.core.model import Instant, Kind, ScaledObject
+from scaler.core.model import Instant, Kind, ScaledObject, WorkerScale
 from scaler.core.policy import Policy
 from scaler.core.profile import metric_profile
 from scaler.core.reasons import Reason
@@ -36,8 +36,12 @@ def decide_idle(
     now: Instant,
     scaled_object: ScaledObject | None,
     size: Size,
+    scale: WorkerScale | None = None,
 ) -> Decision:
-    """Decide an idle signal on everything that is known."""
+    """Decide an idle signal on everything that is known.
+
+    `scale` is the WorkerScale that the trigger speaks of, by `scales.scale_of`.
+    """
     asked = _Asked(
         snapshot=snapshot,
         ref=ref,
@@ -46,6 +50,7 @@ def decide_idle(
         now=now,
         scaled_object=scaled_object,
         size=size,
+        scale=scale,
     )
     return asked.decide()
 
@@ -61,6 +66,7 @@ class _Asked:
     now: Instant
     scaled_object: ScaledObject | None
     size: Size
+    scale: WorkerScale | None
 
     def decide(self) -> Decision:
         """Hold where a source, the component or the size is not known; else judge."""
@@ -70,6 +76,7 @@ class _Asked:
             namespace=namespace,
             trigger=self.trigger,
             scaled_object=scaled_object,
+            scale=self.scale,
         )
         lack = self._lack(kinds)
         if lack is not None:
@@ -80,6 +87,7 @@ class _Asked:
             trigger=self.trigger,
             scaled_object=scaled_object,
             policy=self.policy,
+            scale=self.scale,
         )
         if isinstance(resolved, Unfound):
             read = _partitions(self.snapshot, namespace, kinds)
@@ -99,6 +107,7 @@ class _Asked:
             scaled_object=self.scaled_object,
             policy=self.policy,
             now=self.now,
+            scale=self.scale,
         )
         return self._answer(resolved=resolved, finding=judge(question), read=read)
 
@@ -125,7 +134,7 @@ class _Asked:
         return self._decision(
             status=Status.OK if known else Status.HOLD,
             active=active if known else None,
-            value=self._value(finding=finding, dry=dry) if known else None,
+            value=self._value(resolved.component, finding, dry=dry) if known else None,
             reason=Reason.DRY_RUN if dry else finding.reason,
             detail=finding.detail,
             read=read,
@@ -133,12 +142,13 @@ class _Asked:
             resolved=resolved,
         )
 
-    def _value(self, *, finding: Finding, dry: bool) -> int:
+    def _value(self, component: Component, finding: Finding, *, dry: bool) -> int:
         size = self.size.value or 0
         if self._sized_elsewhere():
             return 1
         if finding.verdict is Verdict.BUSY:
-            return max(size, self.trigger.replicas or 1)
+            full = 1 if self.scale is None else component.wanted
+            return max(size, self.trigger.replicas or full)
         kept = self.scaled_object is not None and self.scaled_object.kept_by_minimum
         return 0 if kept and not dry else size
 

@@ -1,12 +1,14 @@
 """Look at all idle triggers of a snapshot at once: when did the workload of each fall quiet?"""
 
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from scaler.core.idle.join import DeviceUse, join
 from scaler.core.metadata import parse
-from scaler.core.model import Instant, Name, ScaledObject
+from scaler.core.model import Instant, Name, ScaledObject, WorkerScale
 from scaler.core.policy import Policy
 from scaler.core.profile import metric_profile
+from scaler.core.scales import default_refs, scale_of
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import IdleTrigger
 from scaler.core.usage import IdleStart, Usage
@@ -18,20 +20,35 @@ def idle_starts(*, snapshot: Snapshot, policy: Policy) -> tuple[IdleStart, ...]:
     """Give the idle start of each workload with samples that an idle trigger speaks of."""
     found = (
         _idle_start(snapshot=snapshot, resolved=resolved, policy=policy)
-        for scaled_object in snapshot.scaled_objects.values()
-        for trigger in idle_triggers(scaled_object)
+        for namespace, trigger, scaled_object, scale in _asked(snapshot)
         for resolved in (
             resolve(
                 snapshot=snapshot,
-                namespace=scaled_object.namespace,
+                namespace=namespace,
                 trigger=trigger,
                 scaled_object=scaled_object,
                 policy=policy,
+                scale=scale,
             ),
         )
         if not isinstance(resolved, Unfound)
     )
     return tuple(start for start in found if start is not None)
+
+
+_Asked: TypeAlias = tuple[str, IdleTrigger, ScaledObject | None, WorkerScale | None]
+
+
+def _asked(snapshot: Snapshot) -> Iterator[_Asked]:
+    """Give all idle triggers: those of ScaledObjects, and our own."""
+    for scaled_object in snapshot.scaled_objects.values():
+        scale = scale_of(snapshot, scaled_object)
+        for trigger in idle_triggers(scaled_object):
+            yield scaled_object.namespace, trigger, scaled_object, scale
+    for ref in default_refs(snapshot):
+        own = parse(dict(ref.metadata))
+        if isinstance(own, IdleTrigger):
+            yield ref.namespace, own, None, scale_of(snapshot, ref)
 
 
 def idle_triggers(scaled_object: ScaledObject) -> Iterator[IdleTrigger]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from scaler.core.metadata import parse
 from scaler.core.model import Instant
 from scaler.core.policy import Policy
+from scaler.core.scales import scale_of
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import IdleTrigger, TriggerRef
 from scaler.core.usage import QueryKey, UsageKey
@@ -49,5 +50,6 @@ def _resolved(*, snapshot: Snapshot, ref: TriggerRef, policy: Policy) -> Resolve
         trigger=trigger,
         scaled_object=snapshot.scaled_objects.get(ref.key),
         policy=policy,
+        scale=scale_of(snapshot, ref),
     )
     return None if isinstance(resolved, Unfound) else resolved

@@ -2,15 +2,17 @@
 
 A Deployment or StatefulSet has the pods of its selector, also where Kueue makes one Workload a
 pod. All else is found through its Kueue Workload: the podsets that request the profile's
-resources, without Ray's head and submitter, or the one podset that the trigger names.
+resources, without Ray's head and submitter, or the one podset that the trigger names. A trigger
+on a WorkerScale speaks of the WorkerScale's target and component.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from scaler.core.model import Kind, Pod, ScaledObject, Target, Workload
+from scaler.core.model import Kind, Mode, Pod, ScaledObject, Target, WorkerScale, Workload
 from scaler.core.profile import MetricProfile
+from scaler.core.scales import KIND, aimed, is_scale
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import IdleTrigger
 from scaler.core.workers import podsets
@@ -23,6 +25,8 @@ SELECTED: Mapping[str, Kind] = {
 """Kinds whose pods are found by selector, and what has to be watched for it."""
 APPS = "apps"
 """The API group of those kinds."""
+_SELECTED_AS: Mapping[str, str] = {"Notebook": "StatefulSet"}
+"""Kinds whose pods are those of another kind's object that has their name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +41,13 @@ class Subject:
     @property
     def watched(self) -> Kind | None:
         """Give what has to be watched to find its pods by selector; None where a Workload does."""
-        return None if self.foreign or self.kind is None else SELECTED.get(self.kind)
+        return None if self.foreign else SELECTED.get(self.selected)
+
+    @property
+    def selected(self) -> str:
+        """Give the kind whose selector finds its pods, where one does."""
+        kind = self.kind or ""
+        return _SELECTED_AS.get(kind, kind)
 
     def __str__(self) -> str:
         return self.name if self.kind is None else f"{self.kind}/{self.name}"
@@ -57,6 +67,8 @@ class Component:
     """Live pods, by name."""
     lacking: int
     """Pods that should live and don't."""
+    wanted: int
+    """Pods of its full size."""
     measurable: bool
     """A pod of it, live or to come, requests devices that the profile speaks of."""
     workloads: tuple[Workload, ...] = ()
@@ -91,13 +103,26 @@ def component_of(
     trigger: IdleTrigger,
     scaled_object: ScaledObject | None,
     profile: MetricProfile,
+    scale: WorkerScale | None = None,
 ) -> Found:
-    """Find a trigger's component in what was last seen, whatever its age."""
+    """Find a trigger's component in what was last seen, whatever its age.
+
+    `scale` is the WorkerScale that the trigger speaks of, by `scales.scale_of`.
+    """
+    if scale is None and scaled_object is not None and is_scale(scaled_object.target):
+        missing = f"{KIND} {scaled_object.target.name}"
+        return Unfound(detail=f"{missing} does not exist in namespace {namespace}")
+    trigger = aimed(trigger, scale)
     subject = subject_of(trigger=trigger, scaled_object=scaled_object)
     if subject is None:
         return Unfound(detail="the trigger names no workload, and there is no ScaledObject")
     search = _Search(
-        snapshot=snapshot, namespace=namespace, subject=subject, trigger=trigger, profile=profile
+        snapshot=snapshot,
+        namespace=namespace,
+        subject=subject,
+        trigger=trigger,
+        profile=profile,
+        whole=scale is not None and scale.mode is Mode.RELEASE,
     )
     return search.by_selector() if subject.watched else search.by_workloads()
 
@@ -109,10 +134,11 @@ class _Search:
     subject: Subject
     trigger: IdleTrigger
     profile: MetricProfile
+    whole: bool
 
     def by_selector(self) -> Found:
-        kind = self.subject.kind or ""
-        target = self.snapshot.targets.get((kind, self.namespace, self.subject.name))
+        key = (self.subject.selected, self.namespace, self.subject.name)
+        target = self.snapshot.targets.get(key)
         if target is None:
             return Unfound(detail=f"{self.subject} does not exist in namespace {self.namespace}")
         pods = _live(self._selected(target))
@@ -120,9 +146,10 @@ class _Search:
             namespace=self.namespace,
             subject=self.subject,
             name=self.trigger.component or "",
-            kind=target.kind,
+            kind=self.subject.kind,
             pods=pods,
             lacking=max(0, target.replicas - len(pods)),
+            wanted=target.replicas,
             measurable=self._measurable(pods) or self.profile.devices(target.shape.requests) > 0,
             workloads=self._workloads_of(pods),
             target=target,
@@ -138,7 +165,10 @@ class _Search:
             (workload, one)
             for workload in workloads
             for one in podsets.judged(
-                workload, component=self.trigger.component, profile=self.profile
+                workload,
+                component=self.trigger.component,
+                profile=self.profile,
+                whole=self.whole,
             )
         ]
         if self.trigger.component is not None and not judged:
@@ -158,6 +188,7 @@ class _Search:
             kind=self.subject.kind or _owner_kind(workloads[0]),
             pods=live,
             lacking=lacking,
+            wanted=sum(podsets.size(one, workload=workload) for workload, one in judged),
             measurable=self._measurable(live)
             or any(self.profile.devices(one.shape.requests) for _, one in judged),
             workloads=workloads,

@@ -17,12 +17,15 @@ _RAY_GROUP = "ray.io/group"
 
 
 def judged(
-    workload: Workload, *, component: str | None, profile: MetricProfile
+    workload: Workload, *, component: str | None, profile: MetricProfile, whole: bool = False
 ) -> tuple[PodSet, ...]:
-    """Give the podset that `component` names, else those with devices, without Ray's head."""
+    """Give the podset that `component` names, else those with devices.
+
+    Ray's head is one of them only where the `whole` Workload is judged: it goes too then.
+    """
     if component is not None:
         return tuple(one for one in workload.pod_sets if one.name == component)
-    ray = any(owner.kind in _RAY_KINDS for owner in workload.owners)
+    ray = not whole and any(owner.kind in _RAY_KINDS for owner in workload.owners)
     left_out = _WITHOUT_WORKERS if ray else frozenset[str]()
     return tuple(
         one

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from scaler.core.effective import Effective, effective
-from scaler.core.model import Kind, Pod, ScaledObject
+from scaler.core.model import Kind, Pod, ScaledObject, WorkerScale
 from scaler.core.policy import Policy
 from scaler.core.profile import metric_profile
+from scaler.core.scales import aimed, is_scale
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import IdleTrigger
 from scaler.core.usage import UsageKey
@@ -34,14 +35,19 @@ def resolve(
     trigger: IdleTrigger,
     scaled_object: ScaledObject | None,
     policy: Policy,
+    scale: WorkerScale | None = None,
 ) -> Resolved | Unfound:
-    """Look up what a trigger names in what was last seen, whatever its age."""
+    """Look up what a trigger names in what was last seen, whatever its age.
+
+    `scale` is the WorkerScale that the trigger speaks of, by `scales.scale_of`.
+    """
     component = component_of(
         snapshot=snapshot,
         namespace=namespace,
         trigger=trigger,
         scaled_object=scaled_object,
         profile=metric_profile(policy.prometheus),
+        scale=scale,
     )
     if isinstance(component, Unfound):
         return component
@@ -71,15 +77,22 @@ def resolve(
 
 
 def kinds_needed(
-    *, snapshot: Snapshot, namespace: str, trigger: IdleTrigger, scaled_object: ScaledObject | None
+    *,
+    snapshot: Snapshot,
+    namespace: str,
+    trigger: IdleTrigger,
+    scaled_object: ScaledObject | None,
+    scale: WorkerScale | None = None,
 ) -> frozenset[Kind]:
     """Give the kinds without which a trigger's component can't be told, or an opt-out be seen."""
-    subject = subject_of(trigger=trigger, scaled_object=scaled_object)
+    subject = subject_of(trigger=aimed(trigger, scale), scaled_object=scaled_object)
     own = frozenset[Kind]() if snapshot.bundle else frozenset({Kind.SCALED_OBJECTS})
+    if scale is not None or (scaled_object is not None and is_scale(scaled_object.target)):
+        own |= {Kind.WORKER_SCALES}
     watched = None if subject is None else subject.watched
     if subject is None or watched is None:
         return own | {Kind.PODS, Kind.WORKLOADS}
-    target = snapshot.targets.get((subject.kind or "", namespace, subject.name))
+    target = snapshot.targets.get((subject.selected, namespace, subject.name))
     if target is not None and target.queue_name is not None:
         own |= {Kind.WORKLOADS}
     return own | {Kind.PODS, watched}
