@@ -13,7 +13,7 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "demo",
-        help="show all of it on an embedded cluster, in about a minute",
+        help="show all of it on an embedded cluster, in under two minutes",
         description="Show all of it on an embedded cluster: Kueue, KEDA, Prometheus and nodes are "
         "small doubles on loopback, the service is the real one. On a terminal the status page "
         "stays up afterwards, until Ctrl-C.",

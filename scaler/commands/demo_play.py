@@ -1,8 +1,9 @@
-"""Run the real service against the embedded cluster, and play the story on it."""
+"""Run the real service and actuator against the embedded cluster, and play the story on it."""
 
 import argparse
 import asyncio
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -12,8 +13,9 @@ from pathlib import Path
 from typing import TextIO
 
 from scaler import log
+from scaler.actuation import Actuation
 from scaler.app import App
-from scaler.settings import Address, Settings
+from scaler.settings import ActuatorSettings, Address, Settings, SourceSettings
 from scaler.sim.clock import FastClock
 from scaler.sim.cluster import Cluster
 from scaler.sim.demo import Demo
@@ -21,27 +23,35 @@ from scaler.sim.scenario import furnish, policy
 from scaler.sim.timeline import StepFailedError
 
 FAILED = 1
-LOOPBACK = "127.0.0.1"
+ANY_PORT = Address(host="127.0.0.1", port=0)
 
 
 def play(args: argparse.Namespace, out: TextIO) -> int:
     """Play the demo; exit 1 where a step did not happen."""
-    terminal = out.isatty()
     with tempfile.TemporaryDirectory(prefix="kueue-gpu-scaler-") as folder, _logging(args.log):
         cluster = Cluster(clock=FastClock(speed=args.speed))
         cluster.start()
         try:
-            with _serving(cluster, Path(folder)) as (grpc, status):
+            sources = _sources(cluster, Path(folder))
+            with _serving(cluster, sources) as (grpc, status), _actuating(cluster, sources):
                 furnish(cluster, scaler_address=str(grpc))
                 print(f"One minute in the cluster takes {60 / args.speed:g} s.", file=out)
                 print(f"Status page, live: http://{status}/", file=out, flush=True)
-                return _play(cluster, status=status, out=out, terminal=terminal)
+                return _play(cluster, grpc=grpc, status=status, out=out)
         finally:
             cluster.stop()
 
 
-def _play(cluster: Cluster, *, status: Address, out: TextIO, terminal: bool) -> int:
-    demo = Demo(cluster=cluster, status_url=f"http://{status}", out=out, colored=terminal)
+def _play(cluster: Cluster, *, grpc: Address, status: Address, out: TextIO) -> int:
+    terminal = out.isatty()
+    demo = Demo(
+        cluster=cluster,
+        status_url=f"http://{status}",
+        scaler_address=str(grpc),
+        out=out,
+        colored=terminal,
+        width=shutil.get_terminal_size().columns if terminal else None,
+    )
     try:
         demo.play()
         print("\nEvery step happened.", file=out, flush=True)
@@ -68,15 +78,44 @@ def _logging(path: Path | None) -> Iterator[None]:
         log.configure()
 
 
-@contextmanager
-def _serving(cluster: Cluster, folder: Path) -> Iterator[tuple[Address, Address]]:
-    """Run the service in a thread with a loop of its own, on the cluster's clock."""
-    settings = Settings(
+def _sources(cluster: Cluster, folder: Path) -> SourceSettings:
+    """Write what both processes read, and say where it is."""
+    return SourceSettings(
         policy=_mount(folder / "policy", policy(cluster)),
-        grpc=Address(host=LOOPBACK, port=0),
-        status=Address(host=LOOPBACK, port=0),
+        status=ANY_PORT,
         kubeconfig=str(cluster.write_kubeconfig(folder / "kubeconfig")),
         tick_seconds=0.2,
+    )
+
+
+@contextmanager
+def _actuating(cluster: Cluster, sources: SourceSettings) -> Iterator[None]:
+    """Run the actuator on the cluster's clock; it leads by a Lease, as it does anywhere."""
+    settings = ActuatorSettings(
+        policy=sources.policy,
+        status=sources.status,
+        kubeconfig=sources.kubeconfig,
+        tick_seconds=sources.tick_seconds,
+        lease_namespace="kueue-gpu-scaler",
+        lease_name="kueue-gpu-scaler-actuator",
+    )
+    actuation = Actuation(settings, clock=cluster.clock.now)
+    actuation.start()
+    try:
+        yield
+    finally:
+        actuation.stop()
+
+
+@contextmanager
+def _serving(cluster: Cluster, sources: SourceSettings) -> Iterator[tuple[Address, Address]]:
+    """Run the service in a thread with a loop of its own, on the cluster's clock."""
+    settings = Settings(
+        policy=sources.policy,
+        grpc=ANY_PORT,
+        status=sources.status,
+        kubeconfig=sources.kubeconfig,
+        tick_seconds=sources.tick_seconds,
     )
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="demo-serve", daemon=True)

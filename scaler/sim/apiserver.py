@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from scaler.sim import kinds
+from scaler.sim import kinds, writes
 from scaler.sim.faults import Faults
 from scaler.sim.lists import Lists
-from scaler.sim.objects import ConflictError, NotFoundError, Objects
-from scaler.sim.patches import Document, PatchFailedError, json_patched, merged
+from scaler.sim.objects import ConflictError, NotFoundError, Objects, StaleError
+from scaler.sim.patches import Document
 from scaler.sim.requests import Request, parse
-from scaler.sim.scale import scale_of, write_scale
+from scaler.sim.scale import scale_of
 from scaler.sim.watches import TOO_OLD, Watches, failure
 
 ASKED = 10_000
@@ -146,8 +146,10 @@ class _Conversation(BaseHTTPRequestHandler):
             self._fail(HTTPStatus.NOT_FOUND, str(error))
         except ConflictError as error:
             self._send(HTTPStatus.CONFLICT, failure(409, "AlreadyExists", str(error)))
-        except PatchFailedError as error:
-            self._send(HTTPStatus.UNPROCESSABLE_ENTITY, failure(422, "Invalid", str(error)))
+        except StaleError as error:
+            self._send(HTTPStatus.CONFLICT, failure(409, "Conflict", str(error)))
+        except writes.RefusedError as error:
+            self._send(error.status, failure(error.status.value, error.reason, str(error)))
 
     def _hang_up(self) -> None:
         self.close_connection = True
@@ -228,10 +230,9 @@ class _Conversation(BaseHTTPRequestHandler):
         return bool(ready) and self.connection.recv(1, socket.MSG_PEEK) == b""
 
     def _found(self, request: Request) -> Document:
-        plural = request.resource.plural
-        document = self.server.api.objects.get(plural, request.key)
+        document = self.server.api.objects.get(request.resource.plural, request.key)
         if document is None:
-            raise NotFoundError(f'{plural} "{request.name}" not found')
+            raise NotFoundError(f'{request.resource.qualified} "{request.name}" not found')
         return document
 
     # --- writes --------------------------------------------------------------------------------
@@ -239,43 +240,30 @@ class _Conversation(BaseHTTPRequestHandler):
     def _create(self, request: Request) -> None:
         document: Document = dict(self._body or {})
         document["metadata"] = dict(document.get("metadata") or {})
+        if request.resource.status:
+            document.pop("status", None)
         if request.namespace:
             document["metadata"].setdefault("namespace", request.namespace)
         created = self.server.api.objects.create(request.resource.plural, document)
         self._send(HTTPStatus.CREATED, request.served(created))
 
     def _replace(self, request: Request) -> None:
-        self._write(request, lambda _: self._body)
+        self._write(request, writes.replacing(self._body or {}, resource=request.resource))
 
     def _patch(self, request: Request) -> None:
-        if self.headers.get("Content-Type", "").startswith("application/json-patch+json"):
-            self._write(request, lambda document: json_patched(document, self._body or []))
-        else:
-            self._write(request, lambda document: merged(document, self._body))
+        content_type = self.headers.get("Content-Type", "")
+        self._write(request, writes.patching(self._body, content_type=content_type))
 
-    def _write(self, request: Request, change: Callable[[Document], Any]) -> None:
-        objects, plural = self.server.api.objects, request.resource.plural
-
+    def _write(self, request: Request, change: Callable[[Document], Document]) -> None:
         def write(document: Document) -> None:
-            if request.part == "scale":
-                write_scale(document, change(scale_of(document)))
-                return
-            after = change(document)
-            if request.part == "status":
-                document["status"] = after.get("status", {})
-                return
-            status = document.get("status")
-            document.clear()
-            document.update({key: value for key, value in after.items() if key != "status"})
-            if status is not None:
-                document["status"] = status
+            writes.write(document, change, resource=request.resource, part=request.part)
 
-        after = objects.modify(plural, request.key, write)
+        after = self.server.api.objects.modify(request.resource.plural, request.key, write)
         scaled = scale_of(after) if request.part == "scale" else request.served(after)
         self._send(HTTPStatus.OK, scaled)
 
     def _delete(self, request: Request) -> None:
-        gone = self.server.api.objects.delete(request.resource.plural, request.key)
+        gone = self.server.api.objects.end(request.resource.plural, request.key)
         self._send(HTTPStatus.OK, request.served(gone))
 
     # --- answers -------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The embedded cluster as one thing: start it, break it, ask it."""
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,13 +12,14 @@ from scaler.sim.deployments import Deployments, deployment
 from scaler.sim.jobs import Jobs, job
 from scaler.sim.keda import Keda
 from scaler.sim.kinds import MACHINE_SETS
+from scaler.sim.kuberay import CLUSTER, KubeRay
 from scaler.sim.kueue import Kueue
 from scaler.sim.nodes import NAMESPACE, Boot, NodePools, machine_set
 from scaler.sim.objects import Objects
 from scaler.sim.patches import Document
 from scaler.sim.pods import pod_template
 from scaler.sim.prometheus import Fault, PrometheusServer
-from scaler.sim.queues import cluster_queue, local_queue, resource_flavor
+from scaler.sim.queues import cluster_queue, local_queue, resource_flavor, with_flavor_before
 from scaler.sim.samples import SampleStore
 from scaler.sim.scale_loop import Version
 from scaler.sim.scheduler import Scheduler
@@ -61,6 +63,7 @@ class Cluster:
             NodePools(objects=self.objects, clock=clock, boot=design.boot),
             Kueue(objects=self.objects, clock=clock, reasons_of_0_17=design.reasons_of_0_17),
             Jobs(objects=self.objects, clock=clock),
+            KubeRay(objects=self.objects, clock=clock),
             Deployments(objects=self.objects, clock=clock),
             Scheduler(objects=self.objects, clock=clock),
             self.exporters,
@@ -113,9 +116,21 @@ class Cluster:
         flavor = resource_flavor(name, node_labels={"pool": pool}, topology=topology)
         self.objects.create(Kind.RESOURCE_FLAVORS, flavor)
 
-    def add_team(self, namespace: str, *, flavor: str, quota: dict[str, str]) -> None:
-        """Add a team's ClusterQueue, named as its namespace, and a LocalQueue `jobs`."""
+    def add_team(
+        self,
+        namespace: str,
+        *,
+        flavor: str,
+        quota: dict[str, str],
+        before: Mapping[str, dict[str, str]] | None = None,
+    ) -> None:
+        """Add a team's ClusterQueue, named as its namespace, and a LocalQueue `jobs`.
+
+        `before` are flavors with quotas that are tried first.
+        """
         queue = cluster_queue(namespace, flavor=flavor, quota=quota)
+        for name, less in (before or {}).items():
+            queue = with_flavor_before(queue, name, quota=less)
         self.objects.create(Kind.CLUSTER_QUEUES, queue)
         local = local_queue("jobs", namespace=namespace, cluster_queue=namespace)
         self.objects.create(Kind.LOCAL_QUEUES, local)
@@ -156,6 +171,10 @@ class Cluster:
         """Let requests wait in the gateway for a Deployment; 0 = all were taken."""
         self.load.queued[name] = number
 
+    def send_tasks(self, name: Name, number: int) -> None:
+        """Let tasks of a RayCluster wait for a worker; 0 = none does."""
+        self.load.tasks[name] = number
+
     def stop_prometheus(self) -> None:
         """Take Prometheus away: no answers, no scrapes."""
         self.exporters.scraping = False
@@ -183,8 +202,8 @@ class Cluster:
         return [node for node in nodes if node["metadata"]["labels"].get("pool") == pool]
 
     def pods(self, namespace: str, owner: str) -> list[Document]:
-        """Give the pods of a Job or Deployment."""
-        named = ("batch.kubernetes.io/job-name", "app")
+        """Give the pods of a Job, Deployment or RayCluster."""
+        named = ("batch.kubernetes.io/job-name", "app", CLUSTER)
         return [
             pod
             for pod in self.objects.all(Kind.PODS)

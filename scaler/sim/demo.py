@@ -15,6 +15,8 @@ from scaler.sim.scenario import (
     SPEECH,
     VISION,
 )
+from scaler.sim.scenario_ray import RAY_POOL, SIM_WORKERS
+from scaler.sim.second_act import SecondAct
 from scaler.sim.story import Story
 from scaler.sim.timeline import Timeline, ready, wait
 from scaler.sim.witness import Witness
@@ -38,20 +40,36 @@ class Demo:
     """Play the steps against a running cluster and a running service."""
 
     def __init__(
-        self, *, cluster: Cluster, status_url: str, out: TextIO, colored: bool = False
+        self,
+        *,
+        cluster: Cluster,
+        status_url: str,
+        scaler_address: str,
+        out: TextIO,
+        colored: bool = False,
+        width: int | None = None,
     ) -> None:
         self._cluster = cluster
         self._status_url = status_url
         clock = cluster.clock
-        self._timeline = Timeline(out=out, clock=clock, start=clock.now(), colored=colored)
+        self._timeline = Timeline(
+            out=out, clock=clock, start=clock.now(), colored=colored, width=width
+        )
         self._story = Story(
             cluster=cluster,
             timeline=self._timeline,
             status_url=status_url,
-            pool=POOL,
-            target=LLM,
+            pools=(POOL, RAY_POOL),
+            targets=((Kind.DEPLOYMENTS, LLM), (Kind.WORKER_SCALES, SIM_WORKERS)),
         )
         self._witness = Witness(cluster=cluster, story=self._story, timeline=self._timeline)
+        self._second = SecondAct(
+            cluster=cluster,
+            story=self._story,
+            timeline=self._timeline,
+            witness=self._witness,
+            scaler_address=scaler_address,
+        )
 
     def play(self) -> None:
         """Play all steps.
@@ -69,6 +87,7 @@ class Demo:
         self._inference_goes_to_zero()
         self._request_wakes_it()
         self._nothing_was_lost()
+        self._second.play()
 
     def linger(self) -> None:
         """Go on telling what happens until the clock is stopped."""

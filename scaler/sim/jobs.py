@@ -3,12 +3,12 @@
 from scaler.core.model import Kind
 from scaler.sim.clock import Clock
 from scaler.sim.conditions import is_true, set_condition
+from scaler.sim.integrations import QUEUE
 from scaler.sim.objects import Objects, name_of
 from scaler.sim.patches import Document
 from scaler.sim.pods import finished, owned, owner_reference, pod_template
 
 INDEX = "batch.kubernetes.io/job-completion-index"
-QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 def job(

@@ -1,7 +1,7 @@
-"""The simplest honest Kueue: a Workload for each Job, priority and FIFO, quota, no preemption.
+"""The simplest honest Kueue: a Workload for each Job or RayCluster, priority, FIFO and quota.
 
-Conditions, reasons and messages are those of Kueue 0.19, or 0.17 where told so. Borrowing,
-cohorts, admission checks, eviction and requeueing are not here.
+Conditions, reasons and messages are those of Kueue 0.19, or 0.17 where told so. A deactivated
+Workload is evicted. Borrowing, cohorts, admission checks and preemption are not here.
 """
 
 from collections import Counter
@@ -11,14 +11,22 @@ from scaler.core.model import Kind, Name
 from scaler.core.quantity import amount, minus, times
 from scaler.sim.clock import Clock
 from scaler.sim.conditions import is_true, set_condition
-from scaler.sim.jobs import QUEUE
+from scaler.sim.integrations import (
+    PLURALS,
+    QUEUE,
+    finished,
+    same_size,
+    start,
+    stop,
+    workload_name,
+    workload_of,
+)
 from scaler.sim.objects import Objects, name_of
 from scaler.sim.patches import Document
-from scaler.sim.pods import owner_reference, requests_of
-from scaler.sim.quota import HOSTNAME, Fits, Ground, Waits, assign
-from scaler.sim.scheduler import free_space
+from scaler.sim.pods import requests_of
+from scaler.sim.quota import HOSTNAME, Fits, Ground, Waits, assign_all, usage_of
+from scaler.sim.room import room_for_admission
 
-WORKLOAD = "kueue.x-k8s.io/workload"
 STOPPED = ("Hold", "HoldAndDrain")
 
 
@@ -32,50 +40,62 @@ class Kueue:
 
     def step(self) -> None:
         """Make Workloads, finish them, then go through each ClusterQueue once."""
-        for job in self._objects.all(Kind.JOBS):
-            if QUEUE in job["metadata"].get("labels", {}):
-                self._follow(job)
+        for plural in PLURALS:
+            for job in self._objects.all(plural):
+                if QUEUE in job["metadata"].get("labels", {}):
+                    self._follow(plural, job)
         pending = [w for w in self._open() if not is_true(w, "QuotaReserved")]
-        self._free = free_space(self._objects)
+        self._free = room_for_admission(self._objects)
         for queue in self._objects.all(Kind.CLUSTER_QUEUES):
             self._admit(queue, self._of(queue, pending))
         for workload in pending:
             if self._queue_of(workload) is None:
                 self._wait(workload, self._unroutable(workload), old="Inadmissible")
 
-    # --- Jobs ----------------------------------------------------------------------------------
+    # --- jobs ----------------------------------------------------------------------------------
 
-    def _follow(self, job: Document) -> None:
-        name = (job["metadata"]["namespace"], _workload_name(job))
-        if self._objects.get(Kind.WORKLOADS, name) is None:
-            self._objects.create(Kind.WORKLOADS, _workload(job))
-        elif is_true(job, "Complete"):
+    def _follow(self, plural: str, job: Document) -> None:
+        name = (job["metadata"]["namespace"], workload_name(job))
+        workload = self._objects.get(Kind.WORKLOADS, name)
+        if workload is None:
+            self._objects.create(Kind.WORKLOADS, workload_of(job))
+        elif finished(job):
             self._condition(
                 name, "Finished", reason="Succeeded", message="Job finished successfully"
             )
+        elif not same_size(job, workload):
+            self._objects.modify(plural, name_of(job), lambda after: stop(after, workload))
+            self._objects.delete(Kind.WORKLOADS, name)
+        elif is_true(workload, "Admitted"):
+            self._keep(plural, job, workload)
 
-    def _start(self, workload: Document, flavors: dict[str, str]) -> None:
+    def _keep(self, plural: str, job: Document, workload: Document) -> None:
+        """Let an admitted job run, whoever suspended it; evict it where it is deactivated."""
+        if not workload["spec"].get("active", True):
+            self._objects.modify(plural, name_of(job), lambda after: stop(after, workload))
+            self._evict(workload)
+        elif job["spec"]["suspend"]:
+            self._start(workload, workload["status"]["admission"])
+
+    def _evict(self, workload: Document) -> None:
+        name, message = name_of(workload), "The workload is deactivated"
+        self._objects.modify(Kind.WORKLOADS, name, _forget_admission)
+        self._condition(name, "Evicted", reason="Deactivated", message=message)
+        for type_, reason in (("QuotaReserved", "Pending"), ("Admitted", "NoReservation")):
+            self._condition(name, type_, reason=reason, message=message, status=False)
+
+    def _start(self, workload: Document, admission: Document) -> None:
         owner = workload["metadata"]["ownerReferences"][0]
-        namespace = workload["metadata"]["namespace"]
-        labels = self._labels_of(set(flavors.values()))
-        queue = self._queue_of(workload)
+        plural = next(p for p in PLURALS if self._objects.resources[p].kind == owner["kind"])
+        labels = {
+            part["name"]: self._labels_of(set(part["flavors"].values()))
+            for part in admission["podSetAssignments"]
+        }
 
         def write(job: Document) -> None:
-            template = job["spec"]["template"]
-            selector = template["spec"].get("nodeSelector", {})
-            template["spec"]["nodeSelector"] = selector | labels
-            metadata = template["metadata"]
-            metadata["annotations"] = metadata.get("annotations", {}) | {
-                WORKLOAD: workload["metadata"]["name"]
-            }
-            metadata["labels"] = metadata.get("labels", {}) | {
-                "kueue.x-k8s.io/podset": "main",
-                "kueue.x-k8s.io/local-queue-name": workload["spec"]["queueName"],
-                "kueue.x-k8s.io/cluster-queue-name": queue["metadata"]["name"] if queue else "",
-            }
-            job["spec"]["suspend"] = False
+            start(job, workload, cluster_queue=admission["clusterQueue"], node_labels=labels)
 
-        self._objects.modify(Kind.JOBS, (namespace, owner["name"]), write)
+        self._objects.modify(plural, (workload["metadata"]["namespace"], owner["name"]), write)
 
     def _labels_of(self, flavors: set[str]) -> dict[str, str]:
         found = [self._objects.get(Kind.RESOURCE_FLAVORS, ("", flavor)) for flavor in flavors]
@@ -126,12 +146,12 @@ class Kueue:
             if not workload["spec"].get("active", True):
                 self._wait(workload, ("Deactivated", "The workload is deactivated"), old="Pending")
             elif not blocked:
-                answer = assign(workload["spec"]["podSets"][0], queue, self._ground(queue))
-                if isinstance(answer, Fits):
-                    self._reserve(workload, queue, answer)
-                else:
+                answer = assign_all(workload["spec"]["podSets"], queue, self._ground(queue))
+                if isinstance(answer, Waits):
                     self._refuse(workload, answer)
                     blocked = strict
+                else:
+                    self._reserve(workload, queue, answer)
         self._report(queue)
 
     def _ground(self, queue: Document) -> Ground:
@@ -159,35 +179,35 @@ class Kueue:
 
     # --- status --------------------------------------------------------------------------------
 
-    def _reserve(self, workload: Document, queue: Document, fits: Fits) -> None:
-        pod_set, name = workload["spec"]["podSets"][0], queue["metadata"]["name"]
-        part = {
-            "name": pod_set["name"],
-            "count": pod_set["count"],
-            "flavors": fits.flavors,
-            "resourceUsage": _totals(pod_set),
-        }
-        if fits.hosts:
-            part["topologyAssignment"] = _topology(fits.hosts)
+    def _reserve(self, workload: Document, queue: Document, fits: list[Fits]) -> None:
+        pod_sets, name = workload["spec"]["podSets"], queue["metadata"]["name"]
+        parts = [_assignment(pod_set, fit) for pod_set, fit in zip(pod_sets, fits, strict=True)]
+        for pod_set, fit in zip(pod_sets, fits, strict=True):
             each = requests_of(pod_set["template"]["spec"])
-            for host, pods in fits.hosts.items():
+            for host, pods in fit.hosts.items():
                 self._free[host] = minus(self._free[host], times(each, pods))
+        admission = {"clusterQueue": name, "podSetAssignments": parts}
 
         def write(after: Document) -> None:
             status = after.setdefault("status", {})
-            status["admission"] = {"clusterQueue": name, "podSetAssignments": [part]}
+            status["admission"] = admission
             status.pop("resourceRequests", None)
 
         self._objects.modify(Kind.WORKLOADS, name_of(workload), write)
+        if is_true(workload, "Evicted"):
+            text = "Previously: The workload is deactivated"
+            self._condition(
+                name_of(workload), "Evicted", reason="QuotaReserved", message=text, status=False
+            )
         message = f"Quota reserved in ClusterQueue {name}"
         self._condition(name_of(workload), "QuotaReserved", reason="QuotaReserved", message=message)
         message = "The workload is admitted"
         self._condition(name_of(workload), "Admitted", reason="Admitted", message=message)
-        self._start(workload, fits.flavors)
+        self._start(workload, admission)
 
     def _refuse(self, workload: Document, waits: Waits) -> None:
-        pod_set = workload["spec"]["podSets"][0]
-        requests = [{"name": pod_set["name"], "resources": _totals(pod_set)}]
+        pod_sets = workload["spec"]["podSets"]
+        requests = [{"name": p["name"], "resources": _totals(p)} for p in pod_sets]
 
         def write(after: Document) -> None:
             after.setdefault("status", {})["resourceRequests"] = requests
@@ -238,35 +258,24 @@ def _order(workload: Document) -> tuple[int, str, str]:
     return (-priority, metadata["creationTimestamp"], metadata["uid"])
 
 
-def _workload_name(job: Document) -> str:
-    return f"job-{job['metadata']['name']}-{job['metadata']['uid'][:5]}"
+def _forget_admission(workload: Document) -> None:
+    workload["status"].pop("admission", None)
 
 
-def _workload(job: Document) -> Document:
-    metadata, template = job["metadata"], job["spec"]["template"]
-    return {
-        "metadata": {
-            "name": _workload_name(job),
-            "namespace": metadata["namespace"],
-            "labels": {"kueue.x-k8s.io/job-uid": metadata["uid"]},
-            "finalizers": ["kueue.x-k8s.io/resource-in-use"],
-            "ownerReferences": [owner_reference(job)],
-        },
-        "spec": {
-            "active": True,
-            "podSets": [
-                {"name": "main", "count": job["spec"]["parallelism"], "template": template}
-            ],
-            "priority": template["spec"].get("priority", 0),
-            "queueName": metadata["labels"][QUEUE],
-        },
+def _assignment(pod_set: Document, fits: Fits) -> Document:
+    part: Document = {
+        "name": pod_set["name"],
+        "count": pod_set["count"],
+        "flavors": fits.flavors,
+        "resourceUsage": _totals(pod_set),
     }
+    if fits.hosts:
+        part["topologyAssignment"] = _topology(fits.hosts)
+    return part
 
 
 def _totals(pod_set: Document) -> dict[str, str]:
-    each = requests_of(pod_set["template"]["spec"])
-    totals = times(each, pod_set["count"])
-    return {r: f"{n}m" if r == "cpu" else str(n) for r, n in totals}
+    return {r: f"{n}m" if r == "cpu" else str(n) for r, n in usage_of(pod_set).items()}
 
 
 def _topology(hosts: dict[str, int]) -> Document:

@@ -22,7 +22,20 @@ HISTORY = 5000
 
 
 class ConflictError(Exception):
-    """An object of that name is there already (HTTP 409)."""
+    """An object of that name is there already (HTTP 409, reason AlreadyExists)."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f'{kind} "{name}" already exists')
+
+
+class StaleError(Exception):
+    """A write is of another version than the stored one (HTTP 409, reason Conflict)."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(
+            f'Operation cannot be fulfilled on {kind} "{name}": the object has been modified; '
+            "please apply your changes to the latest version and try again"
+        )
 
 
 class NotFoundError(Exception):
@@ -87,11 +100,13 @@ class Objects:
             stored = deepcopy(document)
             self._complete(self.resources[plural], stored)
             if name_of(stored) in self._kept[plural]:
-                raise ConflictError(f"{plural} {name_of(stored)[1]!r} already exists")
+                raise ConflictError(self.resources[plural].qualified, name_of(stored)[1])
             return self._write(plural, "ADDED", stored)
 
     def modify(self, plural: str, name: Name, change: Callable[[Document], None]) -> Document:
         """Let `change` write to a copy and store that; no new version where nothing differs.
+
+        An object that is being deleted is gone with its last finalizer.
 
         Raises:
             NotFoundError: there is no such object.
@@ -103,19 +118,38 @@ class Objects:
             if after == before:
                 return before
             if after.get("spec") != before.get("spec"):
-                after["metadata"]["generation"] = before["metadata"].get("generation", 1) + 1
+                _raise_generation(after)
+            metadata = after["metadata"]
+            if "deletionTimestamp" in metadata and not metadata.get("finalizers"):
+                return self._remove(plural, name, after)
             return self._write(plural, "MODIFIED", after)
 
-    def delete(self, plural: str, name: Name) -> Document:
-        """Remove an object.
+    def end(self, plural: str, name: Name) -> Document:
+        """Delete an object as a client does: while it has finalizers, it is only marked.
 
         Raises:
             NotFoundError: there is no such object.
         """
         with self.changed:
-            gone = deepcopy(self._found(plural, name))
-            del self._kept[plural][name]
-            return self._record(plural, "DELETED", gone)
+            document = deepcopy(self._found(plural, name))
+            metadata = document["metadata"]
+            if not metadata.get("finalizers"):
+                return self._remove(plural, name, document)
+            if "deletionTimestamp" in metadata:
+                return document
+            metadata["deletionTimestamp"] = timestamp(self._clock.now())
+            metadata["deletionGracePeriodSeconds"] = 0
+            _raise_generation(document)
+            return self._write(plural, "MODIFIED", document)
+
+    def delete(self, plural: str, name: Name) -> Document:
+        """Remove an object at once, whatever its finalizers.
+
+        Raises:
+            NotFoundError: there is no such object.
+        """
+        with self.changed:
+            return self._remove(plural, name, deepcopy(self._found(plural, name)))
 
     def forget_history(self) -> None:
         """Make every watch that starts from an older version see 410, as etcd's compaction does."""
@@ -154,6 +188,12 @@ class Objects:
         metadata.setdefault("uid", uid)
         metadata.setdefault("creationTimestamp", timestamp(self._clock.now()))
         metadata.setdefault("generation", 1)
+        if resource.default_replicas is not None:
+            document.setdefault("spec", {}).setdefault("replicas", resource.default_replicas)
+
+    def _remove(self, plural: str, name: Name, last: Document) -> Document:
+        del self._kept[plural][name]
+        return self._record(plural, "DELETED", last)
 
     def _write(self, plural: str, type_: str, document: Document) -> Document:
         stored = self._record(plural, type_, document)
@@ -169,3 +209,8 @@ class Objects:
             self._oldest[plural] = history.popleft().version
         self.changed.notify_all()
         return document
+
+
+def _raise_generation(document: Document) -> None:
+    metadata = document["metadata"]
+    metadata["generation"] = metadata.get("generation", 1) + 1

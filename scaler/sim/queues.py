@@ -34,6 +34,15 @@ def cluster_queue(
     }
 
 
+def with_flavor_before(queue: Document, name: str, *, quota: dict[str, str]) -> Document:
+    """Give a ClusterQueue with a flavor that is tried first; its quota of what isn't named is 0."""
+    group = queue["spec"]["resourceGroups"][0]
+    resources = [{"name": r, "nominalQuota": quota.get(r, "0")} for r in group["coveredResources"]]
+    flavors = [{"name": name, "resources": resources}, *group["flavors"]]
+    spec = queue["spec"] | {"resourceGroups": [group | {"flavors": flavors}]}
+    return queue | {"spec": spec}
+
+
 def local_queue(name: str, *, namespace: str, cluster_queue: str) -> Document:
     """Write a LocalQueue."""
     spec = {"clusterQueue": cluster_queue, "stopPolicy": "None"}

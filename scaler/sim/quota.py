@@ -4,8 +4,9 @@ Quota without borrowing, one flavor after another; a flavor with a topology need
 that are there already, host by host, as topology-aware scheduling does.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -62,10 +63,37 @@ class Ground:
     """Free space by node."""
 
 
+def usage_of(pod_set: Document) -> dict[str, int]:
+    """Give what a podset takes of quota; a podset without pods takes 0 of what one would."""
+    each = requests_of(pod_set["template"]["spec"])
+    return {resource: number * pod_set["count"] for resource, number in each}
+
+
+def assign_all(
+    pod_sets: Sequence[Document], cluster_queue: Document, ground: Ground
+) -> list[Fits] | Waits:
+    """Find flavors for all podsets, one after the other; the first that waits decides."""
+    found: list[Fits] = []
+    for pod_set in pod_sets:
+        answer = assign(pod_set, cluster_queue, ground)
+        if isinstance(answer, Waits):
+            return answer
+        found.append(answer)
+        ground = _taken(ground, pod_set, answer)
+    return found
+
+
+def _taken(ground: Ground, pod_set: Document, fits: Fits) -> Ground:
+    each, used, free = requests_of(pod_set["template"]["spec"]), Counter(ground.used), ground.free
+    for resource, number in usage_of(pod_set).items():
+        used[fits.flavors[resource], resource] += number
+    free = {**free, **{h: minus(free[h], times(each, n)) for h, n in fits.hosts.items()}}
+    return replace(ground, used=used, free=free)
+
+
 def assign(pod_set: Document, cluster_queue: Document, ground: Ground) -> Fits | Waits:
     """Find flavors for a podset in the ClusterQueue's order."""
-    each = requests_of(pod_set["template"]["spec"])
-    wanted = dict(times(each, pod_set["count"]))
+    wanted = usage_of(pod_set)
     chosen = Fits(flavors={})
     for group in cluster_queue["spec"]["resourceGroups"]:
         mine = {r: n for r, n in wanted.items() if r in group["coveredResources"]}

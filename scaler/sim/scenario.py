@@ -1,6 +1,8 @@
 """The demo's cluster: two teams that share a pool, an inference service, and the policy."""
 
-from scaler.core.model import Kind
+from collections.abc import Sequence
+
+from scaler.core.model import Kind, Name
 from scaler.sim.cluster import Cluster
 from scaler.sim.nodes import GPU, NAMESPACE
 from scaler.sim.patches import Document
@@ -22,6 +24,11 @@ pools:
     node: {{nvidia.com/gpu: 8, cpu: 188, memory: 1900Gi, pods: 110}}
     maxNodes: 10
     provisioningTimeout: 15m
+  h100:
+    nodeSelector: {{pool: h100}}
+    node: {{nvidia.com/gpu: 8, cpu: 188, memory: 1900Gi, pods: 110}}
+    maxNodes: 4
+    provisioningTimeout: 15m
 prometheus:
   url: {prometheus}
   profile: dcgm-4.8
@@ -33,6 +40,7 @@ queries:
     sum(vllm:num_requests_running{{namespace="$namespace"}}
     + vllm:num_requests_waiting{{namespace="$namespace"}})
   gateway-queue: sum({gateway}{{namespace="$namespace"}})
+  ray-tasks: sum(ray_tasks{{namespace="$namespace",State="PENDING_NODE_ASSIGNMENT"}})
 """
 """Durations are the cluster's but for `refresh` and `timeout`, which the service waits itself."""
 
@@ -57,25 +65,29 @@ def furnish(cluster: Cluster, *, scaler_address: str) -> None:
 
 
 def _pool_scaler(address: str) -> Document:
-    """Grow the MachineSet by what the queues need; KEDA never takes a node away."""
+    return pool_scaler(address, POOL_SCALER, pool=POOL, teams=(VISION, SPEECH))
+
+
+def pool_scaler(address: str, name: Name, *, pool: str, teams: Sequence[str]) -> Document:
+    """Grow a MachineSet by what the queues need; KEDA never takes a node away."""
     metadata = {
         "scalerAddress": address,
         "signal": "queue",
-        "clusterQueue": f"{VISION},{SPEECH}",
-        "pool": POOL,
+        "clusterQueue": ",".join(teams),
+        "pool": pool,
     }
     behavior = {"scaleUp": {"tolerance": "0"}, "scaleDown": {"selectPolicy": "Disabled"}}
     return {
         "metadata": {
-            "name": POOL_SCALER[1],
-            "namespace": POOL_SCALER[0],
+            "name": name[1],
+            "namespace": name[0],
             "annotations": {"autoscaling.keda.sh/paused-scale-in": "true"},
         },
         "spec": {
             "scaleTargetRef": {
                 "apiVersion": "machine.openshift.io/v1beta1",
                 "kind": "MachineSet",
-                "name": POOL,
+                "name": pool,
             },
             "minReplicaCount": 0,
             "maxReplicaCount": 10,

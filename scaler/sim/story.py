@@ -1,36 +1,53 @@
 """Watch the embedded cluster and the service, tell each change, and stop at a broken promise."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from scaler.core.model import Kind, Name
 from scaler.sim.cluster import Cluster
 from scaler.sim.conditions import condition_of, is_true
 from scaler.sim.kinds import EVENTS
+from scaler.sim.kuberay import NODE_TYPE
 from scaler.sim.nodes import GPU
 from scaler.sim.objects import name_of
 from scaler.sim.patches import Document
 from scaler.sim.pods import finished
 from scaler.sim.timeline import Said, StepFailedError, Timeline, decisions
 
+POD_SET = re.compile(r"^couldn't assign flavors to pod set [^:]+: ")
+
+
+def workers(cluster: Cluster, name: Name) -> list[Document]:
+    """Give a RayCluster's worker pods, without its head."""
+    pods = cluster.pods(*name)
+    return [pod for pod in pods if pod["metadata"]["labels"].get(NODE_TYPE) == "worker"]
+
 
 class Story:
     """Tell what changed since the last look.
 
-    Two promises are held to at every look: the pool's wanted size never falls, and no pod of a
-    Job disappears before it has finished.
+    Two promises are held to at every look: no pool's wanted size falls, and no pod of a Job
+    disappears before it has finished.
     """
 
     def __init__(
-        self, *, cluster: Cluster, timeline: Timeline, status_url: str, pool: str, target: Name
+        self,
+        *,
+        cluster: Cluster,
+        timeline: Timeline,
+        status_url: str,
+        pools: Sequence[str],
+        targets: Sequence[tuple[str, Name]],
     ) -> None:
         self.decisions: Mapping[Name, Said] = {}
         self._cluster = cluster
         self._timeline = timeline
         self._status_url = status_url
-        self._pool = pool
-        self._target = target
+        self._pools = tuple(pools)
+        self._targets = tuple(targets)
+        """Plural and name of what KEDA scales besides the pools."""
         self._told: dict[tuple[str, str], str] = {}
-        self._size = 0
+        self._sizes = dict.fromkeys(pools, 0)
         self._unfinished: dict[str, Name] = {}
 
     def look(self) -> None:
@@ -47,9 +64,14 @@ class Story:
             )
         for workload in self._cluster.objects.all(Kind.WORKLOADS):
             self._tell_workload(workload)
-        self._tell_nodes()
+        for pool in self._pools:
+            self._tell_nodes(pool)
         self._tell_sizes()
         self._tell_decisions()
+        for cluster in self._cluster.objects.all(Kind.RAY_CLUSTERS):
+            self._tell_workers(cluster)
+        for scale in self._cluster.objects.all(Kind.WORKER_SCALES):
+            self._tell_scale(scale)
         self._tell_events()
         self._hold_to_promises()
 
@@ -67,25 +89,41 @@ class Story:
             text = "admitted"
         else:
             condition = condition_of(workload, "QuotaReserved")
-            message = condition.get("message", "").rpartition("pod set main: ")[2]
+            message = POD_SET.sub("", condition.get("message", ""))
             message = message.partition(". Total nodes")[0]
             text = f"waits, {condition.get('reason', 'not evaluated yet')}: {message}"
         name = f"{workload['metadata']['namespace']}/{job}"
         self._tell("kueue", name, f"{name} {text}")
 
-    def _tell_nodes(self) -> None:
-        nodes = self._cluster.nodes(self._pool)
+    def _tell_nodes(self, pool: str) -> None:
+        nodes = self._cluster.nodes(pool)
         with_gpus = sum(GPU in node["status"]["allocatable"] for node in nodes)
-        text = f"{self._pool}: {len(nodes)} Ready, {with_gpus} with GPUs"
-        self._tell("nodes", self._pool, text, at_first=bool(nodes))
+        text = f"{pool}: {len(nodes)} Ready, {with_gpus} with GPUs"
+        self._tell("nodes", pool, text, at_first=bool(nodes) and pool == self._pools[0])
 
     def _tell_sizes(self) -> None:
-        wanted = self._cluster.pool_size(self._pool)
-        text = f"MachineSet {self._pool} is scaled to {wanted}"
-        self._tell("keda", self._pool, text, at_first=False)
-        replicas = self._cluster.replicas(Kind.DEPLOYMENTS, self._target)
-        text = f"Deployment {self._target[1]} is scaled to {replicas}"
-        self._tell("keda", "target", text, at_first=False)
+        for pool in self._pools:
+            text = f"MachineSet {pool} is scaled to {self._cluster.pool_size(pool)}"
+            self._tell("keda", pool, text, at_first=False)
+        for plural, target in self._targets:
+            document = self._cluster.objects.get(plural, target)
+            if document is not None:
+                text = f"{document['kind']} {target[1]} is scaled to {document['spec']['replicas']}"
+                self._tell("keda", f"{plural} {target}", text, at_first=False)
+
+    def _tell_workers(self, cluster: Document) -> None:
+        namespace, name = name_of(cluster)
+        phases = [pod["status"]["phase"] for pod in workers(self._cluster, (namespace, name))]
+        runs = phases.count("Running")
+        waits = f", {len(phases) - runs} Pending" if len(phases) > runs else ""
+        self._tell("kuberay", name, f"{namespace}/{name}: {runs} workers Running{waits}")
+
+    def _tell_scale(self, scale: Document) -> None:
+        status, (namespace, name) = scale.get("status", {}), name_of(scale)
+        headline = f"{namespace}/{name}: {status.get('state')}, {status.get('reason')}"
+        if status.get("state") and self._told.get(("actuator", name)) != headline:
+            self._told["actuator", name] = headline
+            self._timeline.say("actuator", f"{headline}: {status.get('message')}")
 
     def _tell_decisions(self) -> None:
         self.decisions = decisions(self._status_url)
@@ -103,14 +141,15 @@ class Story:
             self._tell("event", event["metadata"]["name"], text)
 
     def _hold_to_promises(self) -> None:
-        size = self._cluster.pool_size(self._pool)
-        if size < self._size:
-            raise StepFailedError(
-                step="nothing shrinks",
-                expected=f"MachineSet {self._pool} stays at {self._size} or more",
-                seen=f"{size}",
-            )
-        self._size = size
+        for pool, before in self._sizes.items():
+            size = self._cluster.pool_size(pool)
+            if size < before:
+                raise StepFailedError(
+                    step="nothing shrinks",
+                    expected=f"MachineSet {pool} stays at {before} or more",
+                    seen=f"{size}",
+                )
+            self._sizes[pool] = size
         there = {pod["metadata"]["uid"]: pod for pod in self._cluster.objects.all(Kind.PODS)}
         for uid, name in self._unfinished.items():
             if uid not in there:

@@ -1,6 +1,7 @@
 """The demo's lines on the terminal, and what it does when a step did not happen."""
 
 import json
+import textwrap
 import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from scaler.core.model import Name
 from scaler.sim.clock import Clock
 from scaler.sim.patches import Document
 
+INDENT = 20
+"""Columns before a line's text."""
 COLORS = {
     "decision": "36",
     "check": "32",
@@ -17,6 +20,7 @@ COLORS = {
     "prometheus": "35",
     "keda": "34",
     "event": "31",
+    "actuator": "95",
 }
 
 
@@ -51,6 +55,8 @@ class Timeline:
     clock: Clock
     start: float
     colored: bool = False
+    width: int | None = None
+    """Columns of the terminal; None = lines are not broken."""
 
     def say(self, who: str, text: str) -> None:
         """Print one line."""
@@ -58,7 +64,14 @@ class Timeline:
         word = who.ljust(12)
         if self.colored:
             word = f"\x1b[{COLORS.get(who, '1')}m{word}\x1b[0m"
-        print(f"{seconds // 60:02d}:{seconds % 60:02d}  {word} {text}", file=self.out, flush=True)
+        time = f"{seconds // 60:02d}:{seconds % 60:02d}"
+        print(f"{time}  {word} {self._broken(text)}", file=self.out, flush=True)
+
+    def _broken(self, text: str) -> str:
+        if self.width is None:
+            return text
+        lines = textwrap.wrap(text, max(20, self.width - INDENT), break_on_hyphens=False)
+        return ("\n" + " " * INDENT).join(lines)
 
     def title(self, text: str) -> None:
         """Print what the next step is about."""

@@ -72,17 +72,17 @@ class Witness:
         return self._story.decisions.get(scaled_object, unknown)
 
     def running(self, owner: Name) -> int:
-        """Count the Running pods of a Job or Deployment."""
+        """Count the Running pods of a Job, Deployment or RayCluster."""
         pods = self._cluster.pods(*owner)
         return sum(pod["status"].get("phase") == "Running" for pod in pods)
 
     def waits_for(self, job: Name) -> str:
         """Give the reason of a Job's Workload's QuotaReserved condition."""
-        return str(condition_of(self._workload(job), "QuotaReserved").get("reason"))
+        return str(condition_of(self.workload(job), "QuotaReserved").get("reason"))
 
     def finished(self, job: Name) -> bool:
         """Say whether a Job's Workload has finished."""
-        return is_true(self._workload(job), "Finished")
+        return is_true(self.workload(job), "Finished")
 
     def last_active(self, scaled_object: Name) -> Instant:
         """Give KEDA's lastActiveTime."""
@@ -98,7 +98,8 @@ class Witness:
             == scaled_object
         ]
 
-    def _workload(self, job: Name) -> Document:
+    def workload(self, job: Name) -> Document:
+        """Give the Workload of a Job or RayCluster, an empty object while it has none."""
         for workload in self._cluster.objects.all(Kind.WORKLOADS):
             metadata = workload["metadata"]
             if (metadata["namespace"], metadata["ownerReferences"][0]["name"]) == job:

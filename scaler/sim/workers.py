@@ -1,4 +1,4 @@
-"""What GPUs and inference servers would tell Prometheus: dcgm-exporter 4.8, vLLM, a gateway.
+"""What GPUs and inference servers would tell Prometheus: dcgm-exporter 4.8, vLLM, a gateway, Ray.
 
 Labels are those of a scrape without honorLabels, as the GPU operator sets it up: a pod that holds
 a GPU is in `exported_pod`, and `pod` is the exporter's own.
@@ -12,6 +12,7 @@ from typing import TypeAlias
 from scaler.core.model import Instant, Kind, Name
 from scaler.core.quantity import amounts
 from scaler.sim.clock import Clock
+from scaler.sim.kuberay import CLUSTER
 from scaler.sim.nodes import GPU
 from scaler.sim.objects import Objects, name_of
 from scaler.sim.patches import Document
@@ -33,11 +34,13 @@ class Load:
     """What the workloads do; the demo and tests write to it."""
 
     percent: dict[Name, float] = field(default_factory=dict)
-    """GPU utilization of a Deployment's pods; not named = 0. Jobs are always busy."""
+    """GPU utilization of a Deployment's or RayCluster's pods; not named = 0. Jobs are busy."""
     running: dict[Name, int] = field(default_factory=dict)
     """Requests that an inference Deployment's pods work on."""
     queued: dict[Name, int] = field(default_factory=dict)
     """Requests that the gateway holds because no pod is there."""
+    tasks: dict[Name, int] = field(default_factory=dict)
+    """Tasks of a RayCluster that wait for a worker, as its head tells."""
 
 
 class Exporters:
@@ -146,6 +149,10 @@ class Exporters:
             labels = {"namespace": namespace, "target_model_name": name}
             series = tuple(sorted(labels.items()))
             said["inference_extension_flow_control_queue_size", series] = queued
+        for (namespace, name), waiting in self._load.tasks.items():
+            labels = {"namespace": namespace, "ray_io_cluster": name}
+            labels["State"] = "PENDING_NODE_ASSIGNMENT"
+            said["ray_tasks", tuple(sorted(labels.items()))] = waiting
         return said
 
 
@@ -154,7 +161,8 @@ def _gpus(pod: Document) -> int:
 
 
 def _app(pod: Document) -> Name:
-    return (pod["metadata"]["namespace"], pod["metadata"].get("labels", {}).get("app", ""))
+    labels = pod["metadata"].get("labels", {})
+    return (pod["metadata"]["namespace"], labels.get("app") or labels.get(CLUSTER, ""))
 
 
 def _labels(slot: _Slot, pod: Document | None) -> dict[str, str]:

@@ -52,7 +52,13 @@ def stage() -> Iterator[Stage]:
     cluster.submit((VISION, "j"), pods=2, requests={GPU: "8"}, duration=3600)
     out = io.StringIO()
     timeline = Timeline(out=out, clock=clock, start=clock.now())
-    story = Story(cluster=cluster, timeline=timeline, status_url=NOBODY, pool=POOL, target=LLM)
+    story = Story(
+        cluster=cluster,
+        timeline=timeline,
+        status_url=NOBODY,
+        pools=(POOL,),
+        targets=((Kind.DEPLOYMENTS, LLM),),
+    )
     witness = Witness(cluster=cluster, story=story, timeline=timeline)
     made = Stage(cluster=cluster, out=out, story=story, witness=witness)
     made.run(60)
@@ -124,7 +130,9 @@ def test_service_that_never_answers() -> None:
     cluster.start()
     try:
         furnish(cluster, scaler_address="127.0.0.1:1")
-        demo = Demo(cluster=cluster, status_url=NOBODY, out=io.StringIO())
+        demo = Demo(
+            cluster=cluster, status_url=NOBODY, scaler_address="127.0.0.1:1", out=io.StringIO()
+        )
         with pytest.raises(StepFailedError, match="the service is ready"):
             demo.play()
     finally:
