@@ -60,7 +60,7 @@ PATCH_RULES = tuple(
 """What `actuate` changes, and nothing else."""
 
 LEASE_RULE = Rule(
-    group="coordination.k8s.io", resources=("leases",), verbs=("create", "get", "update")
+    group="coordination.k8s.io", resources=("leases",), verbs=("create", "get", "patch")
 )
 """By which one of several actuators leads; in its own namespace only."""
 
