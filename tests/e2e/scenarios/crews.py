@@ -249,7 +249,7 @@ class Crew:
 
 def moment() -> str:
     """Give this moment as annotations have it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

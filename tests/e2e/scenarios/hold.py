@@ -4,7 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.e2e.policies import pool
-from tests.e2e.scenarios.crews import COOLDOWN, IDLE_AFTER, OTHER, SOON, Crew, crew, place
+from tests.e2e.scenarios.crews import COOLDOWN, IDLE_AFTER, OTHER, SOON, Crew, crew, moment, place
 from tests.e2e.scenarios.rooms import room
 from tests.e2e.waiting import until
 from tests.e2e.world import Scenario, World
@@ -86,7 +86,7 @@ def _comes_back(c: Crew, *, by_ray: bool) -> str:
     if by_ray:
         c.world.gpus.tasks(c.namespace, 3)
     else:
-        c.annotate(wake="now")
+        c.annotate(wake=moment())
     ran = c.runs() - asked
     if by_ray:
         c.world.gpus.tasks(c.namespace, 0)
@@ -127,7 +127,7 @@ def h4(world: World) -> str:
         c.note("H4", "during")
         world.gpus.busy(there.name)
         asked = time.monotonic()
-        c.annotate(wake="now")
+        c.annotate(wake=moment())
         grown = there.grows_to(2) - asked
         ran = c.runs() - asked
         c.kept(before.claim, since)

@@ -7,7 +7,7 @@ from tests.e2e.api import Object, condition, is_true
 from tests.e2e.operators import with_settings
 from tests.e2e.policies import POOL_LABEL
 from tests.e2e.queues import job, local_queue
-from tests.e2e.scenarios.crews import GPUS_OF_NODE, LOOK, QUEUE, SOON, Crew, crew, place
+from tests.e2e.scenarios.crews import GPUS_OF_NODE, LOOK, QUEUE, SOON, Crew, crew, moment, place
 from tests.e2e.waiting import pause, throughout, until
 from tests.e2e.world import Scenario, World
 
@@ -120,7 +120,7 @@ def _under_a_clock(world: World, kind: str) -> str:
         nodes_first = kind in {"JobSet", "TrainJob"}
         world.gpus.busy(there.name)
         asked = time.monotonic()
-        c.annotate(wake="now")
+        c.annotate(wake=moment())
         if nodes_first:
             c.becomes("WakePending")
             assert "parallelism 0" in " ".join(c.suspended()), c.suspended()

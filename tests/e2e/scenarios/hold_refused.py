@@ -9,7 +9,7 @@ from tests.e2e import builds
 from tests.e2e.api import Object, RefusedError
 from tests.e2e.operators import with_build
 from tests.e2e.queues import QUEUE_LABEL, pod_spec
-from tests.e2e.scenarios.crews import IDLE_AFTER, LOOK, QUEUE, SOON, Crew, crew, place
+from tests.e2e.scenarios.crews import IDLE_AFTER, LOOK, QUEUE, SOON, Crew, crew, moment, place
 from tests.e2e.waiting import pause, throughout, until
 from tests.e2e.worker_objects import two_groups, worker_scale
 from tests.e2e.world import Scenario, World
@@ -129,7 +129,7 @@ def h13(world: World) -> str:
         since = time.monotonic()
         c.handle()
         c.sized()
-        c.annotate(hold_now="2020-01-01T00:00:00Z")
+        c.annotate(hold_now=moment())
         until(c.suspended, "the patch", within=SOON, every=0.05)
         taken = time.monotonic()
         until(lambda: not c.suspended(), "rolled back", within=SOON, every=LOOK)
