@@ -75,16 +75,15 @@ class Play:
     def all(self, chosen: Sequence[Scenario]) -> None:
         """Play side by side what disturbs nobody, then the rest, and again alone what was late.
 
-        What disturbs the same is played one after the other, beside what disturbs something else;
-        what disturbs everybody by itself.
+        The rest is a few rows beside each other, and then what disturbs everybody, by itself.
 
         Only what did not come in time has a second try. What must never happen and did is final.
         Where this is interrupted, what goes on in other threads until the end is not told.
         """
         try:
             calm = [each for each in chosen if not each.alone]
-            self.side_by_side(in_rows([each for each in calm if not each.disturbs]))
-            self.side_by_side(in_rows([each for each in calm if each.disturbs]))
+            self.side_by_side(in_rows([each for each in calm if not each.later]))
+            self.side_by_side(in_rows([each for each in calm if each.later]))
             for each in chosen:
                 if each.alone:
                     self.one(each)
@@ -151,5 +150,5 @@ def in_rows(chosen: Sequence[Scenario]) -> list[list[Scenario]]:
     """Put those that share something into one row each, in their order; the longest row first."""
     rows: dict[str, list[Scenario]] = {}
     for each in chosen:
-        rows.setdefault(each.disturbs or each.shares or f"{each.id} alone", []).append(each)
+        rows.setdefault(each.later or each.shares or f"{each.id} alone", []).append(each)
     return sorted(rows.values(), key=len, reverse=True)

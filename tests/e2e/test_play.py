@@ -13,8 +13,8 @@ def _played(_: World) -> str:
     return ""
 
 
-def _scenario(name: str, *, shares: str = "", disturbs: str = "") -> Scenario:
-    return Scenario(id=name, title=name, play=_played, shares=shares, disturbs=disturbs)
+def _scenario(name: str, *, shares: str = "", later: str = "") -> Scenario:
+    return Scenario(id=name, title=name, play=_played, shares=shares, later=later)
 
 
 def test_scenarios_that_share_nothing_have_a_row_each() -> None:
@@ -36,10 +36,10 @@ def test_a_scenario_is_not_in_the_row_of_those_that_share_its_id() -> None:
     assert in_rows([lone, other]) == [[lone], [other]]
 
 
-def test_what_disturbs_the_same_is_one_row() -> None:
-    """Whatever else it shares; another thing's disturbers go on beside it."""
-    first, second = _scenario("1", disturbs="KEDA", shares="x"), _scenario("2", disturbs="KEDA")
-    other = _scenario("3", disturbs="Kueue")
+def test_what_comes_later_for_the_same_cause_is_one_row() -> None:
+    """Whatever else it shares; what comes later for another cause goes on beside it."""
+    first, second = _scenario("1", later="KEDA", shares="x"), _scenario("2", later="KEDA")
+    other = _scenario("3", later="Kueue")
     assert in_rows([first, other, second]) == [[first, second], [other]]
 
 
@@ -62,7 +62,7 @@ def _play(folder: Path, *scenarios: Scenario) -> Play:
     return play
 
 
-def _acts(name: str, *acts: Exception | str, alone: bool = False, disturbs: str = "") -> Scenario:
+def _acts(name: str, *acts: Exception | str, alone: bool = False, later: str = "") -> Scenario:
     """Give a scenario that does one thing after the other, once each time it is played."""
     left = list(acts)
 
@@ -72,7 +72,7 @@ def _acts(name: str, *acts: Exception | str, alone: bool = False, disturbs: str 
             raise done
         return done
 
-    return Scenario(id=name, title=name, play=act, alone=alone, disturbs=disturbs)
+    return Scenario(id=name, title=name, play=act, alone=alone, later=later)
 
 
 def test_what_came_late_is_played_once_more(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_those_that_disturb_others_come_after_them(tmp_path: Path) -> None:
     play = _play(
         tmp_path,
         _acts("rough", "1", alone=True),
-        _acts("restarts", "2", disturbs="KEDA"),
+        _acts("restarts", "2", later="KEDA"),
         _acts("calm", "3"),
     )
     assert [each["id"] for each in play.lines] == ["calm", "restarts", "rough"]

@@ -12,6 +12,10 @@ from tests.e2e.machines import Machines
 from tests.e2e.service import Installation
 from tests.e2e.stack import Stack
 
+DISTURBS_KEDA = "disturbs KEDA"
+WITHOUT_KEDA = "does without KEDA"
+"""Words for `Scenario.later`; these two rows are played beside each other."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
@@ -46,10 +50,9 @@ class Scenario:
     play: Callable[[World], str]
     """Gives what was measured; raises AssertionError where it does not happen."""
     alone: bool = False
-    """It disturbs others, so nothing else runs beside it."""
-    disturbs: str = ""
-    """What it takes from others for a while: it is played when these are through, one after the
-    other with what disturbs the same, and beside what disturbs something else."""
+    """It disturbs everybody, so nothing else runs beside it."""
+    later: str = ""
+    """It is played once all others are through, one after the other with those of the same word."""
     shares: str = ""
     """What it uses together with others: these are played one after the other."""
     long: bool = False

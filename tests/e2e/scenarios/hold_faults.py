@@ -16,7 +16,7 @@ from tests.e2e.scenarios.crews import SOON, Crew, crew, place
 from tests.e2e.service import Installation
 from tests.e2e.stack import service_address
 from tests.e2e.waiting import NeverCameError, pause, throughout, until
-from tests.e2e.world import Scenario, World
+from tests.e2e.world import DISTURBS_KEDA, WITHOUT_KEDA, Scenario, World
 
 PODS, EACH = 2, 4
 ALL = PODS * EACH
@@ -347,13 +347,18 @@ def _all_as_before(lot: Lot) -> None:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    Scenario(id="H8", title="the actuator is killed after each write", play=h8),
-    Scenario(id="H9", title="a second writer sets it back: Conflict, no fight", play=h9),
+    Scenario(id="H8", title="the actuator is killed after each write", play=h8, later=WITHOUT_KEDA),
+    Scenario(
+        id="H9",
+        title="a second writer sets it back: Conflict, no fight",
+        play=h9,
+        later=WITHOUT_KEDA,
+    ),
     Scenario(id="H10", title="serve and the actuator are down: no target changes", play=h10),
     Scenario(
         id="H10k",
         title="KEDA is down too, in every combination",
         play=h10k,
-        disturbs="KEDA",
+        later=DISTURBS_KEDA,
     ),
 )

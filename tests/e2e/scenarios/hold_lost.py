@@ -9,7 +9,7 @@ from tests.e2e.policies import POOL_LABEL
 from tests.e2e.queues import job, local_queue
 from tests.e2e.scenarios.crews import GPUS_OF_NODE, LOOK, QUEUE, SOON, Crew, crew, moment, place
 from tests.e2e.waiting import pause, throughout, until
-from tests.e2e.world import Scenario, World
+from tests.e2e.world import WITHOUT_KEDA, Scenario, World
 
 PODS, EACH = 2, 4
 ALL = PODS * EACH
@@ -191,12 +191,16 @@ def _assigned_nodes(c: Crew) -> list[str]:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    Scenario(id="H5", title="preempted while held: back with all its pods", play=h5),
+    Scenario(
+        id="H5", title="preempted while held: back with all its pods", play=h5, later=WITHOUT_KEDA
+    ),
     Scenario(
         id="H6",
         title="waitForPodsReady: held ones stay, a JobSet waits for nodes",
         play=h6,
-        disturbs="Kueue",
+        later=WITHOUT_KEDA,
     ),
-    Scenario(id="H7", title="nodes lost under topology-aware scheduling", play=h7),
+    Scenario(
+        id="H7", title="nodes lost under topology-aware scheduling", play=h7, later=WITHOUT_KEDA
+    ),
 )

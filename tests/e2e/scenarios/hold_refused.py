@@ -12,7 +12,7 @@ from tests.e2e.queues import QUEUE_LABEL, pod_spec
 from tests.e2e.scenarios.crews import IDLE_AFTER, LOOK, QUEUE, SOON, Crew, crew, moment, place
 from tests.e2e.waiting import pause, throughout, until
 from tests.e2e.worker_objects import two_groups, worker_scale
-from tests.e2e.world import Scenario, World
+from tests.e2e.world import WITHOUT_KEDA, Scenario, World
 
 PODS, EACH = 2, 4
 ALL = PODS * EACH
@@ -251,9 +251,14 @@ def _one_pod(cluster: Object) -> Object:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    Scenario(id="H11", title="kinds that would lose their quota are refused", play=h11),
     Scenario(
-        id="H13", title="a KubeRay that does not follow: rolled back", play=h13, disturbs="Kueue"
+        id="H11",
+        title="kinds that would lose their quota are refused",
+        play=h11,
+        later=WITHOUT_KEDA,
+    ),
+    Scenario(
+        id="H13", title="a KubeRay that does not follow: rolled back", play=h13, later=WITHOUT_KEDA
     ),
     Scenario(id="H14", title="zero is a request: busy or unknown, nothing goes", play=h14),
 )

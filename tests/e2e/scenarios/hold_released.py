@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from tests.e2e.queues import QUEUE_LABEL, job, local_queue
 from tests.e2e.scenarios.crews import LOOK, QUEUE, SOON, Crew, Place, crew, place
 from tests.e2e.waiting import throughout, until
-from tests.e2e.world import Scenario, World
+from tests.e2e.world import WITHOUT_KEDA, Scenario, World
 
 PODS, EACH = 2, 4
 ALL = PODS * EACH
@@ -70,5 +70,10 @@ def _queued(c: Crew, there: Place) -> str:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    Scenario(id="H12", title="released ones give their quota back and queue for it", play=h12),
+    Scenario(
+        id="H12",
+        title="released ones give their quota back and queue for it",
+        play=h12,
+        later=WITHOUT_KEDA,
+    ),
 )
