@@ -189,7 +189,8 @@ class Actuator:
         until = self._elapsed() + APPLY_SECONDS
         for plan in plans:
             watched = self._watched[plan.scale.key]
-            if self._stopping.is_set() or self._elapsed() >= min(until, self._not_before):
+            elapsed = self._elapsed()
+            if self._stopping.is_set() or elapsed >= until or elapsed < self._not_before:
                 watched.inputs = None
                 continue
             self._apply(plan, watched, around)

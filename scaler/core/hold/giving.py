@@ -104,7 +104,7 @@ def ended(scene: Scene, cause: Cause, message: str, *, latch: Latch | None = Non
 
 def _ours(scene: Scene, hold: HoldRecord) -> tuple[Piece, ...]:
     """Give the marked pieces; and those at zero whose mark was seen before somebody took it off."""
-    stripped = hold.taken_at is not None
+    stripped = hold.taken_at is not None and scene.scale.mode is Mode.HOLD
     return tuple(
         one
         for one in scene.pieces
@@ -168,7 +168,9 @@ def _awaited(scene: Scene) -> bool:
     workload = scene.workload
     if scene.notebook:
         return not scene.live
-    if workload is None or (workload.evicted and scene.scale.mode is Mode.HOLD):
+    if workload is None or not workload.active:
+        return False
+    if workload.evicted and scene.scale.mode is Mode.HOLD:
         return False
     return scene.lacking > 0 or not workload.admitted
 

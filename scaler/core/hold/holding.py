@@ -1,6 +1,7 @@
 """Workers that are away, or just going: seen gone, kept, and given back where something broke."""
 
 from dataclasses import replace
+from typing import Final
 
 from scaler.core.hold.breaches import PATIENCE, Breach, breach_of
 from scaler.core.hold.evidence import away
@@ -10,10 +11,25 @@ from scaler.core.hold.outcome import Outcome, word_of
 from scaler.core.hold.refusals import passing_refusal
 from scaler.core.hold.scene import Scene
 from scaler.core.hold.sought import Grip
+from scaler.core.hold.steps import Step
 from scaler.core.hold.taking import takes
 from scaler.core.hold.wish import Want, wish_of
 from scaler.core.hold.words import Cause, State
 from scaler.core.model import HoldRecord, Instant, Latch, Mode
+
+_HELD_WORDS: Final = frozenset(
+    {
+        State.HOLDING,
+        State.HELD,
+        State.WAKE_PENDING,
+        State.WAKING,
+        State.RELEASING,
+        State.RELEASED,
+        State.QUEUED,
+        State.CONFLICT,
+    }
+)
+"""What a hold's state may be while nothing new is known."""
 
 
 def held(scene: Scene, hold: HoldRecord) -> Outcome:
@@ -58,9 +74,15 @@ def _going(scene: Scene, hold: HoldRecord) -> Outcome:
             return give(scene, hold, cause, message, at_once=True)
         return _waiting(scene, hold) if waits else ended(scene, cause, message)
     if waits:
-        again = () if passing_refusal(scene) is not None else takes(scene)
-        return replace(_waiting(scene, hold), writes=again)
+        return replace(_waiting(scene, hold), writes=_again(scene))
     return _lost(scene, hold)
+
+
+def _again(scene: Scene) -> tuple[Step, ...]:
+    """Repeat what failed, or was cut off, while the evidence for it is that young."""
+    if scene.scale.status.size is None or passing_refusal(scene) is not None:
+        return ()
+    return takes(scene)
 
 
 def _waiting(scene: Scene, hold: HoldRecord) -> Outcome:
@@ -72,9 +94,7 @@ def _waiting(scene: Scene, hold: HoldRecord) -> Outcome:
 
 
 def _lost(scene: Scene, hold: HoldRecord) -> Outcome:
-    message = (
-        "what was written was not seen on the target: a webhook or another writer takes it off"
-    )
+    message = "what was written did not last on the target: a webhook or another writer undoes it"
     latch = after_loss(scene, message)
     cause = Cause(latch.cause)
     if scene.marked:
@@ -131,6 +151,8 @@ def _undone(scene: Scene, hold: HoldRecord) -> Outcome:
         return give(scene, hold, Cause.WAKE, "a person started it again")
     if not others:
         message = f"another writer took our mark off {stripped[0].label} and left it at zero"
+        if scene.scale.mode is Mode.RELEASE:
+            return ended(scene, Cause.DEACTIVATED_BY_OTHERS, message)
         latch = latched(scene, Cause.UNDONE, message)
         return replace(_standing(scene, hold, Cause.UNDONE, message), latch=latch)
     message = f"another writer set {others[0].label} back while it was held"
@@ -169,21 +191,6 @@ def _state(scene: Scene, hold: HoldRecord, cause: Cause) -> State:
     if hold.gone_at is None:
         return word_of(scene, State.HOLDING, State.RELEASING)
     return word_of(scene, State.HELD, State.RELEASED)
-
-
-_HELD_WORDS = frozenset(
-    {
-        State.HOLDING,
-        State.HELD,
-        State.WAKE_PENDING,
-        State.WAKING,
-        State.RELEASING,
-        State.RELEASED,
-        State.QUEUED,
-        State.CONFLICT,
-    }
-)
-"""What a hold's state may be while nothing new is known."""
 
 
 def _gone_at(scene: Scene, hold: HoldRecord) -> Instant | None:

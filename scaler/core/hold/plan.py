@@ -1,6 +1,7 @@
 """Plan what is done for a WorkerScale now: one pure function of all that is known."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from scaler.core.decision import Decision
 from scaler.core.hold.giving import adopted
@@ -9,7 +10,7 @@ from scaler.core.hold.kinds import SUPPORTED
 from scaler.core.hold.outcome import Outcome
 from scaler.core.hold.scene import Scene, look
 from scaler.core.hold.status import status_of
-from scaler.core.hold.steps import Plan, WriteStatus
+from scaler.core.hold.steps import Plan, SetFinalizer, WriteStatus
 from scaler.core.hold.taking import unwritten
 from scaler.core.hold.unheld import unheld
 from scaler.core.model import Instant, WorkerScale
@@ -39,7 +40,7 @@ def plan(
         now=now,
         allowed=allowed,
     )
-    outcome = _outcome(scene)
+    outcome = _guarded(scene, _outcome(scene))
     status = status_of(scene, outcome)
     # The record is written before the target: a stop between any two steps leaves nothing wrong.
     write = () if status == scale.status else (WriteStatus(status=status),)
@@ -61,6 +62,14 @@ def _outcome(scene: Scene) -> Outcome:
     if scene.marked and scene.lack is None:
         return adopted(scene, unwritten(scene))
     return unheld(scene)
+
+
+def _guarded(scene: Scene, outcome: Outcome) -> Outcome:
+    """See to it that our finalizer is there as long as something is held."""
+    scale = scene.scale
+    if outcome.hold is None or scale.finalized or scale.deleting:
+        return outcome
+    return replace(outcome, first=(SetFinalizer(present=True),))
 
 
 def _due(scene: Scene) -> Iterable[float]:

@@ -6,7 +6,7 @@ from scaler.core.hold.latches import latch_of
 from scaler.core.hold.outcome import Outcome, word_of
 from scaler.core.hold.scene import Scene
 from scaler.core.hold.sought import Grip
-from scaler.core.hold.steps import SetFinalizer, Step
+from scaler.core.hold.steps import Step
 from scaler.core.hold.wish import Wish
 from scaler.core.hold.words import Cause, State
 from scaler.core.model import HoldRecord, Instant
@@ -27,7 +27,6 @@ def take(scene: Scene, wish: Wish) -> Outcome:
         hold=_record(scene, reason=reason, ordered=ordered),
         latch=latch_of(scene),
         size=scene.scale.status.size,
-        first=() if scene.scale.finalized else (SetFinalizer(present=True),),
         writes=takes(scene),
         look_again_in=PATIENCE,
     )

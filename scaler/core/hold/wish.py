@@ -104,7 +104,7 @@ def _is_new(scene: Scene, at: Instant) -> bool:
 
 
 def _was_held(condition: ScaleCondition, created: Instant) -> bool:
-    """Say whether a hold ended; where there never was one, the condition is as old as its object."""
+    """Say whether a hold ended; where there was none, the condition is as old as its object."""
     held = condition.type in ("Held", "Released")
     return held and condition.status == "False" and condition.changed > created
 

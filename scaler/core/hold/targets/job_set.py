@@ -37,7 +37,7 @@ def jobs_in(
         return Refusal(cause=Cause.SOURCE_UNKNOWN, message=f"the Jobs of {label} were not read")
     found = {one.uid: one for one in children if _belongs(one, sought.component)}
     found |= {one.uid: one for one in marked_by(snapshot, scale.key, kind=_JOB)}
-    jobs = [one for one in sorted(found.values(), key=lambda one: one.name)]
+    jobs = sorted(found.values(), key=lambda one: one.name)
     if not jobs:
         message = f"{label} has no Job of replicatedJob {sought.component}"
         return Refusal(cause=Cause.TARGET_MISSING, message=message)
