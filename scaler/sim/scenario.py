@@ -29,6 +29,7 @@ pools:
     node: {{nvidia.com/gpu: 8, cpu: 188, memory: 1900Gi, pods: 110}}
     maxNodes: 4
     provisioningTimeout: 15m
+safety: {{idleAfterMin: 3m}}
 prometheus:
   url: {prometheus}
   profile: dcgm-4.8

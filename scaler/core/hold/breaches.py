@@ -7,7 +7,7 @@ usage, and the traces of an eviction tell.
 from dataclasses import dataclass, replace
 from typing import Final
 
-from scaler.core.demand.placed import usage
+from scaler.core.demand.granted import usage
 from scaler.core.hold.scene import Scene
 from scaler.core.hold.sought import Grip
 from scaler.core.hold.words import Cause
