@@ -1,4 +1,4 @@
-"""`check`: policies and ScaledObjects, before they are applied."""
+"""`check`: policies, ScaledObjects and WorkerScales, before they are applied."""
 
 import argparse
 import json
@@ -21,10 +21,10 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "check",
-        help="judge policies and ScaledObjects before they are applied",
-        description="Judge policy files, ConfigMaps with a policy.yaml, and ScaledObjects; files "
-        "that are given together are judged together. Exit 0 when all is well, warnings allowed; "
-        "2 with errors.",
+        help="judge policies, ScaledObjects and WorkerScales before they are applied",
+        description="Judge policy files, ConfigMaps with a policy.yaml, ScaledObjects and "
+        "WorkerScales; files that are given together are judged together. Exit 0 when all is well, "
+        "warnings allowed; 2 with errors.",
         epilog=examples(
             "check policy.yaml scaledobject.yaml",
             "check - < scaledobjects.yaml",
@@ -71,11 +71,20 @@ def all_findings(checked: "Checked") -> "tuple[Finding, ...]":
     """Give every finding: what can't be read, each object by itself, then all together."""
     from scaler.commands.check_company import judge_company
     from scaler.commands.check_rules import judge
+    from scaler.commands.check_scales import judge_scale
+    from scaler.commands.check_scales_company import judge_scales_together
+    from scaler.commands.check_targets import judge_target
 
     return (
         *checked.findings,
-        *(finding for manifest in checked.manifests for finding in judge(manifest)),
+        *(
+            finding
+            for manifest in checked.manifests
+            for by_itself in (judge, judge_target, judge_scale)
+            for finding in by_itself(manifest)
+        ),
         *judge_company(checked),
+        *judge_scales_together(checked),
     )
 
 
@@ -137,9 +146,13 @@ def _print_text(findings: "Sequence[Finding]", checked: "Checked", out: TextIO) 
     for finding in findings:
         print(finding, file=out)
     errors, warnings = _counts(findings)
-    objects = sum(one.kind == "ScaledObject" for one in checked.manifests)
+    objects, scales = (
+        sum(one.kind == kind for one in checked.manifests)
+        for kind in ("ScaledObject", "WorkerScale")
+    )
+    handles = f"WorkerScales: {scales}, " if scales else ""
     print(
-        f"policies: {checked.read}, ScaledObjects: {objects}, "
+        f"policies: {checked.read}, ScaledObjects: {objects}, {handles}"
         f"errors: {errors}, warnings: {warnings}",
         file=out,
     )

@@ -77,7 +77,7 @@ class Checked:
 
     policies: tuple[Policy, ...] = ()
     manifests: tuple[Manifest, ...] = ()
-    """ScaledObjects, ScaledJobs and StatefulSets."""
+    """ScaledObjects, ScaledJobs, WorkerScales, StatefulSets and InferenceServices."""
     findings: tuple[Finding, ...] = field(default=())
     read: int = 0
     """Policies read, good or bad."""
@@ -144,7 +144,7 @@ def _read_document(file: str, document: Tree) -> Checked:
     match manifest.kind:
         case "ConfigMap":
             return _config_map(manifest)
-        case "ScaledObject" | "ScaledJob" | "StatefulSet":
+        case "ScaledObject" | "ScaledJob" | "StatefulSet" | "WorkerScale" | "InferenceService":
             return Checked(manifests=(manifest,))
         case _:
             return Checked()

@@ -34,7 +34,6 @@ SPEC_KEYS = (
     "fallback",
 )
 _DEFAULT_MAX = 100
-_WITHOUT_SCALE = ("RayCluster", "RayJob", "RayService", "Job", "JobSet")
 _BEHAVIOR = ("spec", "advanced", "horizontalPodAutoscalerConfig", "behavior")
 _PAUSED_SCALE_IN = "autoscaling.keda.sh/paused-scale-in"
 _SMALL = 10
@@ -105,7 +104,6 @@ def judge(manifest: Manifest) -> Iterator[Finding]:
         yield from _idle_sizes(manifest, trigger)
     yield from _scale_in(manifest, ours)
     yield from _cooldown(manifest)
-    yield from _target(manifest)
 
 
 def _keys(manifest: Manifest) -> Iterator[Finding]:
@@ -235,21 +233,6 @@ def _cooldown(manifest: Manifest) -> Iterator[Finding]:
     if cooldown is not None and (not isinstance(cooldown, int) or cooldown < SHORT_COOLDOWN):
         allowed = f"below {SHORT_COOLDOWN} seconds a short outage of KEDA's polls may reach zero"
         yield manifest.warning(("spec", "cooldownPeriod"), value=shown(cooldown), allowed=allowed)
-
-
-def _target(manifest: Manifest) -> Iterator[Finding]:
-    path = ("spec", "scaleTargetRef")
-    if not at(manifest.tree, *path, "name"):
-        yield manifest.error((*path, "name"), value="", allowed="it is required")
-    if at(manifest.tree, *path, "kind") == "PyTorchJob":
-        allowed = (
-            "its operator brings a worker back again and again, and Kueue can't suspend it then"
-        )
-        yield manifest.warning((*path, "kind"), value="PyTorchJob", allowed=allowed)
-    elif at(manifest.tree, *path, "kind") in _WITHOUT_SCALE:
-        kind = shown(at(manifest.tree, *path, "kind"))
-        allowed = "it has no /scale subresource, which KEDA needs of a target"
-        yield manifest.warning((*path, "kind"), value=kind, allowed=allowed)
 
 
 def sizes(manifest: Manifest) -> tuple[int, int, int | None]:

@@ -158,6 +158,29 @@ class Schedule:
     """Namespaces."""
 
 
+class WorkerKind(StrEnum):
+    """Name the kinds whose workers a WorkerScale can take, in one mode or the other."""
+
+    RAY_CLUSTER = "RayCluster"
+    RAY_JOB = "RayJob"
+    JOB_SET = "JobSet"
+    TRAIN_JOB = "TrainJob"
+    JOB = "Job"
+    PYTORCH_JOB = "PyTorchJob"
+    MPI_JOB = "MPIJob"
+    RAY_SERVICE = "RayService"
+    APP_WRAPPER = "AppWrapper"
+    NOTEBOOK = "Notebook"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerScales:
+    """The section `workerScales`."""
+
+    kinds: frozenset[str] = frozenset(WorkerKind)
+    """Kinds that a WorkerScale may target; empty = none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """The ConfigMap's content, whole and valid."""
@@ -172,3 +195,4 @@ class Policy:
     safety: Safety = Safety()
     queries: Mapping[str, str] = field(default_factory=_frozen)
     schedules: tuple[Schedule, ...] = ()
+    worker_scales: WorkerScales = WorkerScales()

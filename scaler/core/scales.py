@@ -29,9 +29,16 @@ def is_scale(target: TargetRef) -> bool:
 def default_ref(scale: WorkerScale) -> TriggerRef:
     """Give the trigger that decides for a WorkerScale which no idle trigger speaks of."""
     metadata = {"signal": "idle", "workload": str(scale.target)}
-    if scale.target.component is not None:
-        metadata["component"] = scale.target.component
+    component = pod_set_of(scale)
+    if component is not None:
+        metadata["component"] = component
     return TriggerRef.of(namespace=scale.namespace, name=f"{_OWN}{scale.name}", metadata=metadata)
+
+
+def pod_set_of(scale: WorkerScale) -> str | None:
+    """Give the podset that a WorkerScale names: Kueue writes a worker group's name small."""
+    component = scale.target.component
+    return None if component is None else component.lower()
 
 
 def refs_of_scale(snapshot: Snapshot, scale: WorkerScale) -> tuple[TriggerRef, ...]:
@@ -65,21 +72,21 @@ def aimed(trigger: IdleTrigger, scale: WorkerScale | None) -> IdleTrigger:
     """Fill in whom a trigger on a WorkerScale speaks of; what it names itself stays."""
     if scale is None:
         return trigger
-    target = scale.target
-    own = trigger.workload in (None, str(target))
+    target = str(scale.target)
+    own = trigger.workload in (None, target)
     return replace(
         trigger,
-        workload=str(target) if own else trigger.workload,
-        component=trigger.component or (target.component if own else None),
+        workload=target if own else trigger.workload,
+        component=trigger.component or (pod_set_of(scale) if own else None),
     )
 
 
 def _speaks_of_target(ref: TriggerRef, scale: WorkerScale) -> bool:
     """Say whether a trigger judges the very workers that the WorkerScale would take."""
-    metadata, target = dict(ref.metadata), scale.target
+    metadata, target, component = dict(ref.metadata), str(scale.target), pod_set_of(scale)
     return (
-        metadata.get("workload", str(target)) == str(target)
-        and metadata.get("component", target.component) == target.component
+        metadata.get("workload", target) == target
+        and metadata.get("component", component) == component
     )
 
 

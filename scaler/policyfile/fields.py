@@ -9,6 +9,8 @@ from scaler.core.policy import (
     Safety,
     Schedule,
     Thresholds,
+    WorkerKind,
+    WorkerScales,
 )
 from scaler.core.quantity import amounts
 from scaler.policyfile import leaves as leaf
@@ -194,6 +196,18 @@ SCHEDULE = Section(
     ),
 )
 
+WORKER_SCALES = Section(
+    build=WorkerScales,
+    fields=(
+        optional(
+            "kinds",
+            Listing(value=leaf.WORKER_KIND, build=frozenset),
+            about="Kinds whose workers a WorkerScale may take; an empty list allows none.",
+            default=tuple(WorkerKind),
+        ),
+    ),
+)
+
 POLICY = Section(
     build=Policy,
     fields=(
@@ -242,5 +256,6 @@ POLICY = Section(
             about="Weekly spans. Where they overlap: the larger spareNodes, any keepActive.",
             default={},
         ),
+        optional("workerScales", WORKER_SCALES, about="What WorkerScales may do in this cluster."),
     ),
 )

@@ -6,7 +6,7 @@ from typing import TypeGuard
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from scaler.core.policy import Profile
+from scaler.core.policy import Profile, WorkerKind
 from scaler.core.quantity import DURATION, QUANTITY, amount, duration
 from scaler.policyfile.document import Scalar
 from scaler.policyfile.shapes import Leaf
@@ -168,6 +168,7 @@ SPAN = span(zero=False)
 SPAN_OR_ZERO = span(zero=True)
 POSITIVE = number(above=0, most=1e12, allowed="allowed is a number above 0")
 PROFILE = choice(Profile)
+WORKER_KIND = choice(WorkerKind)
 CLOCK = Leaf(
     read=_read_clock,
     allowed='allowed is a time of day from "00:00" to "24:00"',

@@ -196,9 +196,6 @@ def test_clean(tree: Mapping[str, Any]) -> None:
             id="no address",
         ),
         pytest.param(IDLE, drop("metadata.name"), "metadata.name", id="no name"),
-        pytest.param(
-            IDLE, drop("spec.scaleTargetRef.name"), "spec.scaleTargetRef.name", id="no target"
-        ),
     ],
 )
 def test_errors(tree: Mapping[str, Any], edit: Edit, path: str) -> None:
@@ -252,12 +249,6 @@ def test_number_in_metadata() -> None:
         pytest.param(IDLE, put("spec.cooldownPeriod", 60), "spec.cooldownPeriod", id="short"),
         pytest.param(IDLE, put("metadata.name", "x" * 55), "metadata.name", id="a long name"),
         pytest.param(
-            IDLE,
-            put("spec.scaleTargetRef.kind", "PyTorchJob"),
-            "spec.scaleTargetRef.kind",
-            id="PyTorchJob",
-        ),
-        pytest.param(
             POOL,
             drop("metadata.annotations"),
             'metadata.annotations["autoscaling.keda.sh/paused-scale-in"]',
@@ -276,12 +267,6 @@ def test_number_in_metadata() -> None:
             id="pool and shape",
         ),
         pytest.param(IDLE, put("spec.minReplicas", 1), "spec.minReplicas", id="a key of the HPA"),
-        pytest.param(
-            IDLE,
-            put("spec.scaleTargetRef.kind", "RayCluster"),
-            "spec.scaleTargetRef.kind",
-            id="a kind without /scale",
-        ),
         pytest.param(
             IDLE, put("spec.minReplicaCount", 1), "spec.minReplicaCount", id="never at zero"
         ),
