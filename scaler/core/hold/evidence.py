@@ -10,11 +10,15 @@ def away(scene: Scene, hold: HoldRecord) -> str:
     pods = sum(count for _, count in hold.pod_sets)
     names = ", ".join(name for name, _ in hold.pod_sets)
     gpus = several(scene.devices, "GPU") if scene.devices else "no GPU"
-    what = f"{several(pods, 'pod')} ({names}) with {gpus}" if names else f"{scene.scale.target}"
+    what = f"{several(pods, 'pod')} ({names}) with {gpus}" if names else "its pod"
     return (
-        f"{what} away since {format_instant(hold.since)}; {_workload(scene, hold)}; "
+        f"{what} {_is(pods)} away since {format_instant(hold.since)}; {_workload(scene, hold)}; "
         f"taken because {hold.reason}"
     )
+
+
+def _is(pods: int) -> str:
+    return "is" if pods <= 1 else "are"
 
 
 def reason_of(scene: Scene, message: str) -> str:

@@ -196,7 +196,8 @@ def _state(scene: Scene, hold: HoldRecord, cause: Cause) -> State:
 def _gone_at(scene: Scene, hold: HoldRecord) -> Instant | None:
     """Give since when no worker is left, and in mode Release no quota either."""
     workload = scene.workload
-    quota = scene.scale.mode is Mode.RELEASE and workload is not None and workload.reserved
+    released = scene.scale.mode is Mode.RELEASE and not scene.notebook
+    quota = released and workload is not None and workload.reserved
     if scene.ending or quota:
         return None
     return hold.gone_at if hold.gone_at is not None else scene.now
