@@ -84,6 +84,7 @@ def _hold(wire: WireHold) -> HoldRecord:
         gone_at=moment(wire.gone_at),
         waking_at=moment(wire.waking_at),
         reason=wire.reason,
+        ordered=moment(wire.ordered),
     )
 
 
@@ -137,6 +138,7 @@ def _hold_patch(before: HoldRecord | None, after: HoldRecord) -> Json:
         "goneAt": _written(after.gone_at),
         "wakingAt": _written(after.waking_at),
         "reason": after.reason,
+        "ordered": _written(after.ordered),
     }
 
 

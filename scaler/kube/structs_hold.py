@@ -70,6 +70,7 @@ class WireHold(Wire):
     gone_at: Time | None = None
     waking_at: Time | None = None
     reason: str = ""
+    ordered: Time | None = None
 
 
 class WireLatch(Wire):
