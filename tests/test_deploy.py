@@ -14,7 +14,6 @@ from scaler.commands.check_files import read_files
 from scaler.core import metadata
 from scaler.core.policy import Policy
 from scaler.core.trigger import IdleTrigger, InvalidTrigger, QueueTrigger, Trigger, Unit
-from scaler.kube import resources
 from scaler.policyfile import parse_policy
 
 Document: TypeAlias = Mapping[str, Any]
@@ -32,7 +31,6 @@ SHIPPED = (
     "deployment-actuator",
 )
 NAME = {"app.kubernetes.io/name": "kueue-gpu-scaler"}
-ACTUATOR = {"app.kubernetes.io/name": "kueue-gpu-scaler-actuator"}
 DEPLOYMENTS = ("deployment", "deployment-actuator")
 each_deployment = pytest.mark.parametrize("deployment", DEPLOYMENTS)
 
@@ -83,60 +81,6 @@ def behavior_of(example: Document) -> Document:
 
 
 # --- the base ----------------------------------------------------------------------------------
-
-
-def test_rbac_equals_code() -> None:
-    """The ClusterRole grants exactly the verbs that the code uses."""
-    assert granted(shipped("rbac")) == list(resources.rules())
-
-
-def test_actuator_rbac_equals_code() -> None:
-    """The actuator may change what its code changes, and hold a Lease where it lives."""
-    role, lease = of_kind("rbac-actuator", "ClusterRole"), of_kind("rbac-actuator", "Role")
-    assert granted(role) == list(resources.actuator_rules())
-    assert granted(lease) == [resources.LEASE_RULE]
-
-
-def granted(role: Document) -> list[resources.Rule]:
-    """Give the rules of a role."""
-    return [
-        resources.Rule(group=group, resources=tuple(rule["resources"]), verbs=tuple(rule["verbs"]))
-        for rule in role["rules"]
-        for group in rule["apiGroups"]
-    ]
-
-
-def of_kind(name: str, kind: str) -> Document:
-    """Give the only document of a kind in a file of the base."""
-    (found,) = (each for each in documents(DEPLOY / f"{name}.yaml") if each["kind"] == kind)
-    return found
-
-
-@pytest.mark.parametrize(
-    ("bound", "role"), [("ClusterRoleBinding", "ClusterRole"), ("RoleBinding", "Role")]
-)
-def test_actuator_bindings(bound: str, role: str) -> None:
-    """Both roles are bound to the account that the actuator's pods run as, which is another."""
-    binding, wanted = of_kind("rbac-actuator", bound), of_kind("rbac-actuator", role)
-    assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == (
-        role,
-        wanted["metadata"]["name"],
-    )
-    (subject,) = binding["subjects"]
-    account = of_kind("rbac-actuator", "ServiceAccount")["metadata"]["name"]
-    assert subject["name"] == account == pod("deployment-actuator")["serviceAccountName"]
-    assert subject["namespace"] == shipped("kustomization")["namespace"]
-    assert account != pod()["serviceAccountName"]
-
-
-def test_binding() -> None:
-    """The role is bound to the account that the pods run as."""
-    _, binding = documents(DEPLOY / "rbac.yaml")
-    (subject,) = binding["subjects"]
-    assert subject["name"] == shipped("serviceaccount")["metadata"]["name"]
-    assert subject["name"] == pod()["serviceAccountName"]
-    assert subject["namespace"] == shipped("namespace")["metadata"]["name"]
-    assert subject["namespace"] == shipped("kustomization")["namespace"]
 
 
 def test_kustomization_is_whole() -> None:
@@ -199,30 +143,6 @@ def test_replicas() -> None:
     assert spec["replicas"] == 2
     assert spec["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
     assert shipped("poddisruptionbudget")["spec"]["minAvailable"] == 1
-
-
-def test_the_actuator_has_a_second_that_waits() -> None:
-    """One leads; the Service of the first Deployment does not find either."""
-    spec = shipped("deployment-actuator")["spec"]
-    assert spec["replicas"] == 2
-    assert spec["selector"]["matchLabels"] == ACTUATOR
-    assert spec["template"]["metadata"]["labels"] == ACTUATOR
-    assert shipped("service")["spec"]["selector"] != ACTUATOR
-
-
-def test_the_actuator_is_probed_on_its_status_port() -> None:
-    """It serves no gRPC."""
-    found = container("deployment-actuator")
-    command, *flags = found["args"]
-    assert command == "actuate"
-    assert f"--status=:{port('http', 'deployment-actuator')}" in flags
-    paths = {name: found[name]["httpGet"]["path"] for name in found if name.endswith("Probe")}
-    assert paths == {
-        "startupProbe": "/healthz",
-        "livenessProbe": "/healthz",
-        "readinessProbe": "/readyz",
-    }
-    assert {entry["name"] for entry in found["env"]} == {"POD_NAMESPACE", "POD_NAME", "POD_UID"}
 
 
 def test_probes() -> None:

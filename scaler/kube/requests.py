@@ -92,7 +92,7 @@ def _group(step: SetGroup) -> Iterator[list[Operation]]:
             yield [same, *annotate, taken]
         return
     # Without the mark its removal fails, and with it the whole patch.
-    yield [same, _remove(_pointer(mark)), _add(f"{place}/suspend", value=step.mark.was == "true")]
+    yield [same, _remove(_pointer(mark)), _as_it_was(f"{place}/suspend", step.mark.was)]
 
 
 def _active(step: SetActive) -> Iterator[list[Operation]]:
@@ -113,6 +113,11 @@ def _annotate(name: str, value: str) -> Iterator[list[Operation]]:
     yield [_add(_pointer(name), value=value)]
     # Kubernetes takes a test for null as one for absence.
     yield [_test(_ANNOTATIONS, value=None), _add(_ANNOTATIONS, value={name: value})]
+
+
+def _as_it_was(path: str, was: str) -> Operation:
+    """Set a flag to `true` or `false`, or take it away where there was none (empty)."""
+    return _add(path, value=was == "true") if was else _remove(path)
 
 
 def _pointer(annotation: str) -> str:

@@ -1,5 +1,7 @@
 """Apply the steps of a plan, one write each."""
 
+from types import MappingProxyType
+
 from scaler.core.hold.steps import SetFinalizer, SetReplicas, Step, WriteStatus
 from scaler.core.model import Kind, WorkerScale
 from scaler.kube.api import Api, ApiError, NoAnswerError
@@ -7,13 +9,14 @@ from scaler.kube.decode import decode_one
 from scaler.kube.requests import Request, Versions, requests
 
 _TEST_FAILED = 422
+_FIRST: Versions = MappingProxyType({})
 
 
 class Writer:
     """Applies steps; holds nothing but the way in."""
 
-    def __init__(self, api: Api, versions: Versions) -> None:
-        """Take the way in, and the versions in which kinds are served."""
+    def __init__(self, api: Api, versions: Versions = _FIRST) -> None:
+        """Take the way in, and the versions in which kinds are served (Workloads: either)."""
         self._api = api
         self._versions = versions
 
