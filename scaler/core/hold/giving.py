@@ -34,7 +34,7 @@ def give(
 
     `at_once` is for breaches: waiting for nodes would not save what is broken already.
     """
-    pieces = _ours(scene, hold)
+    pieces = ours(scene, hold)
     if not pieces:
         return ended(scene, cause, message, latch=latch)
     kept = latch or _kept_latch(scene, cause, message)
@@ -72,7 +72,7 @@ def adopted(scene: Scene, hold: HoldRecord) -> Outcome:
 def waking(scene: Scene, hold: HoldRecord) -> Outcome:
     """Go on giving back: marks that are left, then pods that are missing."""
     wish, breach = wish_of(scene, taken=True), breach_of(scene, hold)
-    if _ours(scene, hold):
+    if ours(scene, hold):
         if hold.taken_at is None:
             return adopted(scene, hold)
         cause = wish.cause if wish.want is Want.GIVE else _last_cause(scene)
@@ -98,13 +98,18 @@ def ended(scene: Scene, cause: Cause, message: str, *, latch: Latch | None = Non
         hold=None,
         latch=kept,
         size=scene.scale.status.size,
-        last=put_back(scene),
+        last=() if scene.marked else put_back(scene),
     )
 
 
-def _ours(scene: Scene, hold: HoldRecord) -> tuple[Piece, ...]:
-    """Give the marked pieces; and those at zero whose mark was seen before somebody took it off."""
-    stripped = hold.taken_at is not None and scene.scale.mode is Mode.HOLD
+def ours(scene: Scene, hold: HoldRecord) -> tuple[Piece, ...]:
+    """Give the marked pieces, and those at zero whose mark somebody took off.
+
+    None was at zero when it was taken; once it was seen given back, it is another's business.
+    Of a Workload the annotation alone counts, as Kueue sets it inactive too.
+    """
+    given = hold.waking_at is not None and hold.taken_at is None
+    stripped = scene.scale.mode is Mode.HOLD and not given
     return tuple(
         one
         for one in scene.pieces
@@ -168,7 +173,7 @@ def _awaited(scene: Scene) -> bool:
     workload = scene.workload
     if scene.notebook:
         return not scene.live
-    if workload is None or not workload.active:
+    if workload is None or not workload.active or closed(latch_of(scene)):
         return False
     if workload.evicted and scene.scale.mode is Mode.HOLD:
         return False

@@ -5,7 +5,7 @@ from typing import Final
 
 from scaler.core.hold.breaches import PATIENCE, Breach, breach_of
 from scaler.core.hold.evidence import away
-from scaler.core.hold.giving import ended, give, waking
+from scaler.core.hold.giving import ended, give, ours, waking
 from scaler.core.hold.latches import after_loss, closed, latch_of, latched
 from scaler.core.hold.outcome import Outcome, word_of
 from scaler.core.hold.refusals import passing_refusal
@@ -70,9 +70,11 @@ def _going(scene: Scene, hold: HoldRecord) -> Outcome:
         cause, message = (
             (wish.cause, wish.message) if breach is None else (breach.cause, breach.message)
         )
-        if scene.marked:
+        if ours(scene, hold):
             return give(scene, hold, cause, message, at_once=True)
         return _waiting(scene, hold) if waits else ended(scene, cause, message)
+    if any(one.grip is Grip.UNDONE for one in scene.pieces):
+        return _undone(scene, hold)
     if waits:
         return replace(_waiting(scene, hold), writes=_again(scene))
     return _lost(scene, hold)
@@ -97,9 +99,7 @@ def _lost(scene: Scene, hold: HoldRecord) -> Outcome:
     message = "what was written did not last on the target: a webhook or another writer undoes it"
     latch = after_loss(scene, message)
     cause = Cause(latch.cause)
-    if scene.marked:
-        return give(scene, hold, cause, message, latch=latch, at_once=True)
-    return ended(scene, cause, message, latch=latch)
+    return give(scene, hold, cause, message, latch=latch, at_once=True)
 
 
 def _kept(scene: Scene, hold: HoldRecord) -> Outcome:

@@ -85,7 +85,8 @@ def preempt_at_once(world: World) -> None:
 def replace_workload(world: World) -> None:
     """Kueue deletes the Workload and makes another of the same name."""
     if world.workload is not None:
-        world.workload = replace(world.workload, uid=world.workload.uid + "x")
+        uid = world.workload.uid + "x"
+        world.workload = replace(world.workload, uid=uid, active=True, released_by=None)
 
 
 def finish(world: World) -> None:

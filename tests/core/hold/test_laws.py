@@ -141,6 +141,15 @@ class Witness:
         if scale.status.hold is None:
             assert self._marks(scale), f"nobody knows of {self.taken}"
 
+    def forget(self, event: str) -> None:
+        """Leave out what others set back, and what they took over by taking every trace off."""
+        scale = self.world.scale
+        released = scale is not None and scale.mode is Mode.RELEASE
+        traced = scale is not None and (scale.status.hold is not None or self._marks(scale))
+        if (event == "strip" and released) or not traced:
+            self.taken.clear()
+        self.taken &= zeroed(self.world)
+
     def _marks(self, scale: WorkerScale) -> bool:
         found = self.world.workload
         if found is not None and found.released_by == scale.name:
@@ -155,7 +164,7 @@ def play(world: World, happenings: list[Happening]) -> Witness:
     for name, stop_after, seconds in happenings:
         EVENTS[name](world)
         world.settle()
-        witness.taken &= zeroed(world)
+        witness.forget(name)
         witness.look(stop_after)
         silent = world.now - world.alive > 300
         world.now += seconds
@@ -178,7 +187,7 @@ def come_to_rest(witness: Witness, looks: int = 60) -> None:
 
 
 @pytest.mark.parametrize(("kind", "mode", "jobs"), TARGETS)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(happenings=HAPPENINGS, held=st.booleans())
 def test_whatever_happens_workers_go_on_evidence_alone_and_are_never_left_behind(
     kind: str, mode: Mode, jobs: int, happenings: list[Happening], *, held: bool
@@ -192,11 +201,12 @@ def test_whatever_happens_workers_go_on_evidence_alone_and_are_never_left_behind
 
 
 @pytest.mark.parametrize(("kind", "mode", "jobs"), TARGETS)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(happenings=HAPPENINGS)
 def test_after_whatever_happened_a_deletion_leaves_nothing_of_ours_behind(
     kind: str, mode: Mode, jobs: int, happenings: list[Happening]
 ) -> None:
+    """Whatever was taken is there again when the finalizer goes."""
     world = make_world(kind=kind, mode=mode, jobs=jobs)
     witness = play(world, [*START, *happenings])
     EVENTS["delete"](world)
@@ -209,11 +219,12 @@ def test_after_whatever_happened_a_deletion_leaves_nothing_of_ours_behind(
 
 
 @pytest.mark.parametrize(("kind", "mode", "jobs"), TARGETS[:-1])
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(happenings=HAPPENINGS)
 def test_after_whatever_happened_wanted_workers_come_back(
     kind: str, mode: Mode, jobs: int, happenings: list[Happening]
 ) -> None:
+    """No sequence of events wears out the way back."""
     world = make_world(kind=kind, mode=mode, jobs=jobs)
     witness = play(world, [*START, *happenings])
     if world.scale is None:
@@ -222,4 +233,4 @@ def test_after_whatever_happened_wanted_workers_come_back(
         EVENTS[name](world)
     world.settle()
     come_to_rest(witness)
-    assert not witness.taken or world.scale is None
+    assert not witness.taken

@@ -484,3 +484,19 @@ def make_world(
     if read:
         world.look()
     return world
+
+
+def held_world(
+    *, kind: str = "RayCluster", mode: Mode = Mode.HOLD, jobs: int = 1, **workload: object
+) -> World:
+    """Build a cluster in which the target's workers were taken because they were idle."""
+    world = make_world(kind=kind, mode=mode, jobs=jobs, **workload)
+    world.scale_to(0)
+    world.verdict = Reason.IDLE
+    world.look()
+    world.verdict = Reason.AT_ZERO
+    world.now += 1
+    world.look()
+    world.now += 30
+    world.alive = world.now
+    return world

@@ -21,14 +21,16 @@ def pieces(sought: Sought) -> tuple[Piece, ...] | Refusal:
 
 
 def _child(sought: Sought) -> Controlled | None:
-    """Give the child that was held, else the only one; a marked one where no Workload leads there.
+    """Give the child that was held, else a marked one, else the only one.
 
-    The RayJob's UID is known by its Workload.
+    The RayJob's UID is known by its Workload, which is gone once the RayJob is finished.
     """
     snapshot, scale = sought.snapshot, sought.scale
     hold = scale.status.hold
     marked = marked_by(snapshot, scale.key, kind=KIND)
     children = controlled_by(snapshot, sought.owner_uids, kind=KIND)
-    held = [one for one in (*children, *marked) if hold is not None and one.uid == hold.target_uid]
-    found = held or marked or children
-    return found[0] if held or len({one.uid for one in found}) == 1 else None
+    held = None if hold is None else snapshot.owners.get(hold.target_uid)
+    if held is not None and not held.deleting:
+        return held
+    found = marked or children
+    return found[0] if len(found) == 1 else None
