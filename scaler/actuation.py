@@ -8,7 +8,7 @@ from collections.abc import Callable
 import structlog
 
 from scaler.actuator.actuator import NEEDED, Actuator
-from scaler.actuator.lease import Elector, Leadership, identity
+from scaler.actuator.lease import Elector, identity
 from scaler.actuator.metrics import HeldCollector, Tracker
 from scaler.actuator.news import News
 from scaler.actuator.parts import Parts
@@ -35,12 +35,6 @@ WRITE_TIME_OUTS = TimeOuts(connect=3.0, read=12.0)
 log = structlog.get_logger(__name__)
 
 
-class Alone:
-    """Leadership of one process that knows itself to be the only one."""
-
-    leading = True
-
-
 class Actuation:
     """All parts of `actuate`; nothing in it needs an event loop."""
 
@@ -51,12 +45,10 @@ class Actuation:
         clock: Callable[[], Instant] = time.time,
         speed: float = 1.0,
         pace: Pace | None = None,
-        alone: bool = False,
     ) -> None:
         """Read the policy and find the cluster, then build; nothing is opened yet.
 
-        `clock`, `speed` and `pace` are those of `Deciding`; `alone`: no Lease, as in an embedded
-        cluster where no other process is.
+        `clock`, `speed` and `pace` are those of `Deciding`.
 
         Raises:
             PolicyError: no good policy to start with.
@@ -68,8 +60,7 @@ class Actuation:
         )
         store, telemetry = self._deciding.store, self._deciding.telemetry
         store.listen(ChangeLog(telemetry))
-        self._elector = None if alone else self._election(settings, clock)
-        leadership: Leadership = self._elector or Alone()
+        self._elector = self._election(settings, clock)
         tracker = Tracker(telemetry.registry)
         self._news = News(
             writer=EventWriter(self._deciding.api, failed=telemetry.events_failed.inc),
@@ -85,14 +76,16 @@ class Actuation:
                     ApiServer(self._deciding.credentials, time_outs=WRITE_TIME_OUTS),
                     self._deciding.versions,
                 ),
-                leadership=leadership,
+                leadership=self._elector,
                 witnesses=(tracker, self._news),
             ),
             clock=clock,
         )
         registry = register(telemetry=telemetry, store=store, clock=clock, decisions=False)
         registry.register(
-            HeldCollector(tracker=tracker, plans=lambda: self.actuator.plans, leadership=leadership)
+            HeldCollector(
+                tracker=tracker, plans=lambda: self.actuator.plans, leadership=self._elector
+            )
         )
         self._status = StatusServer(
             store=store, registry=registry, clock=clock, address=settings.status, needed=NEEDED
@@ -114,16 +107,14 @@ class Actuation:
         self._deciding.start()
         self._news.start()
         self.actuator.start()
-        if self._elector is not None:
-            self._elector.start()
+        self._elector.start()
         return Address(host=self._host, port=self._status.port)
 
     def stop(self) -> None:
         """End the writing first, then give the Lease back, then stop what it was decided from."""
         self._status.drain()
         self.actuator.stop()
-        if self._elector is not None:
-            self._elector.stop()
+        self._elector.stop()
         self._news.stop()
         self._deciding.stop()
         self._status.stop()

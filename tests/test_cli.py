@@ -11,7 +11,7 @@ import pytest
 
 import scaler
 
-COMMANDS = ("serve", "demo", "explain", "check", "capture")
+COMMANDS = ("serve", "actuate", "demo", "explain", "check", "capture")
 HEAVY = ("grpc", "kubernetes", "requests", "prometheus_client", "msgspec", "yaml", "structlog")
 
 

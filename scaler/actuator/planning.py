@@ -19,4 +19,11 @@ def plan_within_policy(
     now: Instant,
 ) -> Plan:
     """Plan with the kinds that the policy lets WorkerScales act on."""
-    return plan(snapshot=snapshot, scale=scale, decisions=decisions, policy=policy, now=now)
+    return plan(
+        snapshot=snapshot,
+        scale=scale,
+        decisions=decisions,
+        policy=policy,
+        now=now,
+        allowed=frozenset(policy.worker_scales.kinds),
+    )
