@@ -5,10 +5,10 @@ from typing import Final, TextIO
 
 from scaler.core.model import Kind, Name
 from scaler.sim.cluster import Cluster
+from scaler.sim.inference_act import InferenceAct
 from scaler.sim.nodes import GPU
+from scaler.sim.ray_act import RayAct
 from scaler.sim.scenario import (
-    COOLDOWN,
-    IDLE_AFTER,
     LLM,
     POOL,
     POOL_SCALER,
@@ -16,7 +16,6 @@ from scaler.sim.scenario import (
     VISION,
 )
 from scaler.sim.scenario_ray import RAY_POOL, SIM_WORKERS
-from scaler.sim.second_act import SecondAct
 from scaler.sim.story import Story
 from scaler.sim.timeline import Timeline, ready, wait
 from scaler.sim.witness import Witness
@@ -33,7 +32,6 @@ LASTS: Final[Mapping[Name, float]] = {
 FOR_PRETRAIN: Final = 3
 """Nodes that pretrain needs: 5 GPUs leave no room for another 5 on a node of 8."""
 FOR_ALL: Final = FOR_PRETRAIN + 1
-OUTAGE: Final = 3.5 * MINUTE
 
 
 class Demo:
@@ -63,7 +61,10 @@ class Demo:
             targets=((Kind.DEPLOYMENTS, LLM), (Kind.WORKER_SCALES, SIM_WORKERS)),
         )
         self._witness = Witness(cluster=cluster, story=self._story, timeline=self._timeline)
-        self._second = SecondAct(
+        self._inference = InferenceAct(
+            cluster=cluster, timeline=self._timeline, witness=self._witness
+        )
+        self._ray = RayAct(
             cluster=cluster,
             story=self._story,
             timeline=self._timeline,
@@ -82,12 +83,9 @@ class Demo:
         self._pool_grows_for_the_second_team()
         self._jobs_run()
         self._quota_forbids_growth()
-        self._requests_stop()
-        self._prometheus_goes_away()
-        self._inference_goes_to_zero()
-        self._request_wakes_it()
+        self._inference.play()
         self._nothing_was_lost()
-        self._second.play()
+        self._ray.play()
 
     def linger(self) -> None:
         """Go on telling what happens until the clock is stopped."""
@@ -153,95 +151,6 @@ class Demo:
             seen=self._pool_seen,
         )
 
-    # --- the inference service -----------------------------------------------------------------
-
-    def _requests_stop(self) -> None:
-        self._timeline.title("Nobody asks the llm anything any more; after 5m it counts as idle.")
-        self._cluster.set_load(LLM, percent=0)
-        self._timeline.say(LLM[0], "the last request is answered")
-        self._witness.hold_still(
-            "the llm is kept until then",
-            self._llm_stays,
-            seconds=IDLE_AFTER - 2 * MINUTE,
-            expected="1 replica",
-            seen=self._llm_seen,
-        )
-
-    def _prometheus_goes_away(self) -> None:
-        self._timeline.title(
-            "Before that Prometheus goes away. Unknown is not idle: nothing may be scaled down."
-        )
-        self._cluster.stop_prometheus()
-        self._timeline.say("prometheus", "goes away")
-        self._witness.expect(
-            "the service holds",
-            lambda: self._witness.said(LLM).status == "HOLD",
-            within=2 * MINUTE,
-            expected="HOLD for the llm",
-            seen=self._llm_seen,
-        )
-        self._witness.expect(
-            "an Event says so",
-            lambda: "Hold" in self._witness.events(LLM),
-            within=3 * MINUTE,
-            expected="an Event with reason Hold on the ScaledObject",
-            seen=lambda: self._witness.events(LLM),
-        )
-        self._witness.hold_still(
-            "nothing is scaled down without Prometheus",
-            lambda: self._llm_stays() and self._witness.said(LLM).status == "HOLD",
-            seconds=OUTAGE,
-            expected="HOLD and 1 replica",
-            seen=self._llm_seen,
-        )
-        self._cluster.resume_prometheus()
-        self._timeline.say("prometheus", "is back, with a gap in its samples")
-
-    def _inference_goes_to_zero(self) -> None:
-        self._witness.expect(
-            "the llm is seen idle",
-            lambda: self._witness.said(LLM).reason == "Idle",
-            within=4 * IDLE_AFTER,
-            expected="inactive, reason Idle",
-            seen=self._llm_seen,
-        )
-        self._witness.expect(
-            "the llm goes to zero",
-            lambda: not self._llm_replicas() and not self._cluster.pods(*LLM),
-            within=COOLDOWN + 5 * MINUTE,
-            expected="0 replicas and no pods",
-            seen=self._llm_seen,
-        )
-        waited = self._cluster.clock.now() - self._witness.last_active(LLM)
-        self._witness.check(
-            "the cooldown was kept",
-            happened=waited >= COOLDOWN,
-            expected=f"at least {COOLDOWN:.0f} s since the last active poll",
-            seen=f"{waited:.0f} s",
-        )
-
-    def _request_wakes_it(self) -> None:
-        self._timeline.title("A request comes in and waits in the gateway.")
-        self._cluster.send_requests(LLM, 1)
-        self._timeline.say(LLM[0], "1 request waits")
-        self._witness.expect(
-            "the request wakes the llm",
-            lambda: self._witness.running(LLM) == 1,
-            within=5 * MINUTE,
-            expected="1 replica, and its pod Running",
-            seen=self._llm_seen,
-        )
-        self._cluster.set_load(LLM, percent=48, requests=1)
-        self._cluster.send_requests(LLM, 0)
-        self._timeline.say(LLM[0], "the request is answered")
-        self._witness.hold_still(
-            "the llm stays",
-            self._llm_stays,
-            seconds=MINUTE,
-            expected="1 replica",
-            seen=self._llm_seen,
-        )
-
     # --- the end -------------------------------------------------------------------------------
 
     def _nothing_was_lost(self) -> None:
@@ -286,13 +195,3 @@ class Demo:
         there = len(self._cluster.nodes(POOL))
         said = self._witness.said(POOL_SCALER)
         return f"{self._cluster.pool_size(POOL)} wanted, {there} there; {said}, {said.reason}"
-
-    def _llm_replicas(self) -> int:
-        return self._cluster.replicas(Kind.DEPLOYMENTS, LLM)
-
-    def _llm_stays(self) -> bool:
-        return self._llm_replicas() == self._witness.running(LLM) == 1
-
-    def _llm_seen(self) -> str:
-        said = self._witness.said(LLM)
-        return f"{self._llm_replicas()} replicas; {said}, {said.reason}: {said.detail}"

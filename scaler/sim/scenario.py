@@ -34,7 +34,7 @@ prometheus:
   url: {prometheus}
   profile: dcgm-4.8
   scrapeInterval: 30s
-  refresh: 300ms
+  refresh: 600ms
   timeout: 2s
 queries:
   vllm-requests: >-

@@ -10,8 +10,8 @@ from scaler.sim.pods import pod_template
 from scaler.sim.scenario import NODE, pool_scaler
 
 RAY_POOL, HEAD_POOL = "h100", "cpu"
-ROBOTICS, VIDEO = "team-robotics", "team-video"
-SIM, SIM_WORKERS = (ROBOTICS, "sim"), (ROBOTICS, "sim-workers")
+ROBOTS, VIDEO = "team-robots", "team-video"
+SIM, SIM_WORKERS = (ROBOTS, "sim"), (ROBOTS, "sim-workers")
 TUNE, TUNE_WORKERS = (VIDEO, "tune"), (VIDEO, "tune-workers")
 RAY_SCALER = (NAMESPACE, "h100-pool")
 WORKERS, GPUS_EACH = 2, 4
@@ -27,18 +27,18 @@ def furnish_ray(cluster: Cluster, *, scaler_address: str) -> None:
     cluster.add_flavor(RAY_POOL, pool=RAY_POOL)
     cluster.add_flavor(HEAD_POOL, pool=HEAD_POOL)
     quota = {"cpu": "100", GPU: "8"}
-    cluster.add_team(ROBOTICS, flavor=RAY_POOL, quota=quota, before={HEAD_POOL: {"cpu": "8"}})
+    cluster.add_team(ROBOTS, flavor=RAY_POOL, quota=quota, before={HEAD_POOL: {"cpu": "8"}})
     cluster.add_team(VIDEO, flavor=RAY_POOL, quota=quota)
     cluster.set_load(SIM, percent=71)
     cluster.send_tasks(SIM, 0)
     group = {"gpu": (WORKERS, {"cpu": "16", GPU: str(GPUS_EACH)})}
     cluster.apply(
         Kind.RAY_CLUSTERS,
-        ray_cluster(namespace=ROBOTICS, name=SIM[1], queue="jobs", head={"cpu": "8"}, groups=group),
+        ray_cluster(namespace=ROBOTS, name=SIM[1], queue="jobs", head={"cpu": "8"}, groups=group),
     )
     target = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": SIM[1], "component": "gpu"}
     cluster.apply(Kind.WORKER_SCALES, worker_scale(SIM_WORKERS, target))
-    grower = pool_scaler(scaler_address, RAY_SCALER, pool=RAY_POOL, teams=(ROBOTICS, VIDEO))
+    grower = pool_scaler(scaler_address, RAY_SCALER, pool=RAY_POOL, teams=(ROBOTS, VIDEO))
     cluster.apply(Kind.SCALED_OBJECTS, grower)
     cluster.apply(Kind.SCALED_OBJECTS, _workers_scaler(scaler_address))
 

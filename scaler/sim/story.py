@@ -47,6 +47,8 @@ class Story:
         self._targets = tuple(targets)
         """Plural and name of what KEDA scales besides the pools."""
         self._told: dict[tuple[str, str], str] = {}
+        self._messages: set[str] = set()
+        """Told already: an Event that says the same is told without them."""
         self._sizes = dict.fromkeys(pools, 0)
         self._unfinished: dict[str, Name] = {}
 
@@ -109,7 +111,8 @@ class Story:
             document = self._cluster.objects.get(plural, target)
             if document is not None:
                 text = f"{document['kind']} {target[1]} is scaled to {document['spec']['replicas']}"
-                self._tell("keda", f"{plural} {target}", text, at_first=False)
+                who = "scale" if plural == Kind.WORKER_SCALES else "keda"
+                self._tell(who, f"{plural} {target}", text, at_first=False)
 
     def _tell_workers(self, cluster: Document) -> None:
         namespace, name = name_of(cluster)
@@ -124,6 +127,7 @@ class Story:
         if status.get("state") and self._told.get(("actuator", name)) != headline:
             self._told["actuator", name] = headline
             self._timeline.say("actuator", f"{headline}: {status.get('message')}")
+            self._messages.add(str(status.get("message")))
 
     def _tell_decisions(self) -> None:
         self.decisions = decisions(self._status_url)
@@ -137,8 +141,14 @@ class Story:
         for event in self._cluster.objects.all(EVENTS):
             about = event["involvedObject"]
             name = f"{about['kind']} {about['namespace']}/{about['name']}"
-            text = f"{event['reason']} on {name}: {event['message']}"
-            self._tell("event", event["metadata"]["name"], text)
+            said = f"{event['reason']}: {event['message']}"
+            if self._told.get(("event", event["metadata"]["name"])) == said:
+                continue
+            self._told["event", event["metadata"]["name"]] = said
+            known = event["message"] in self._messages
+            self._messages.add(event["message"])
+            what = "" if known else f": {event['message']}"
+            self._timeline.say("event", f"{event['reason']} on {name}{what}")
 
     def _hold_to_promises(self) -> None:
         for pool, before in self._sizes.items():

@@ -2,6 +2,7 @@
 
 import argparse
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 from scaler.commands import demo
@@ -24,3 +25,29 @@ def test_demo(tmp_path: Path) -> None:
     assert "TopologyPlacementFailed" in said
     assert "QuotaExhausted" in said
     assert "HOLD, PrometheusFailed" in said
+    assert _in_order(said, THROUGH_A_HOLD)
+
+
+THROUGH_A_HOLD = (
+    "ok: the WorkerScale has the workers' present size",
+    "before: Workload raycluster-sim-",
+    "scale        WorkerScale sim-workers is scaled to 0",
+    "actuator     team-robots/sim-workers: Held, Idle: ",
+    "during: Workload raycluster-sim-",
+    "ok: same Workload, same admission, same quota",
+    "ok: render runs on the freed node",
+    "ok: held pods are no demand, and the hold lasts",
+    "keda         MachineSet h100 is scaled to 2",
+    "ok: the workers are back, on a new node",
+    "after: Workload raycluster-sim-",
+    "ok: same Workload, same admission, same quota",
+    "actuator     team-video/tune-workers: Refused, KindNotHoldable: ",
+)
+
+
+def _in_order(said: str, wanted: Sequence[str]) -> bool:
+    """Say whether texts are there one after the other."""
+    for text in wanted:
+        before, found, said = said.partition(text)
+        assert found, f"{text!r} is not after {before[:80]!r}"
+    return True

@@ -10,10 +10,11 @@ from scaler.core.model import Kind
 from scaler.sim.clock import FastClock, ManualClock
 from scaler.sim.cluster import Cluster
 from scaler.sim.demo import Demo
-from scaler.sim.kinds import MACHINE_SETS
+from scaler.sim.kinds import EVENTS, MACHINE_SETS
 from scaler.sim.nodes import GPU, NAMESPACE
 from scaler.sim.objects import name_of
 from scaler.sim.scenario import LLM, NODE, POOL, VISION, furnish
+from scaler.sim.scenario_ray import RAY_POOL
 from scaler.sim.story import Story
 from scaler.sim.timeline import StepFailedError, Timeline
 from scaler.sim.witness import Witness
@@ -56,7 +57,7 @@ def stage() -> Iterator[Stage]:
         cluster=cluster,
         timeline=timeline,
         status_url=NOBODY,
-        pools=(POOL,),
+        pools=(POOL, RAY_POOL),
         targets=((Kind.DEPLOYMENTS, LLM),),
     )
     witness = Witness(cluster=cluster, story=story, timeline=timeline)
@@ -99,6 +100,56 @@ def test_finished_pods(stage: Stage) -> None:
     for pod in stage.cluster.pods(VISION, "j"):
         stage.cluster.objects.delete(Kind.PODS, name_of(pod))
     stage.story.look()
+
+
+def _scale(stage: Stage, **status: object) -> None:
+    """Let a WorkerScale say something."""
+    name = (VISION, "w")
+    if stage.cluster.objects.get(Kind.WORKER_SCALES, name) is None:
+        document = {"metadata": {"namespace": VISION, "name": "w"}, "spec": {"mode": "Hold"}}
+        stage.cluster.objects.create(Kind.WORKER_SCALES, document)
+    stage.cluster.objects.modify(Kind.WORKER_SCALES, name, lambda d: d.update(status=status))
+    stage.story.look()
+
+
+def test_worker_scale_lines(stage: Stage) -> None:
+    """A WorkerScale is told of when its state or reason changes, and not for its words."""
+    _scale(stage, state="NotIdle", reason="NotIdle", message="busy with 71 %")
+    _scale(stage, state="NotIdle", reason="NotIdle", message="busy with 72 %")
+    _scale(stage, state="Held", reason="Idle", message="2 pods are away")
+    told = [line[7:] for line in stage.out.getvalue().splitlines() if "team-vision/w" in line]
+    assert told == [
+        "actuator     team-vision/w: NotIdle, NotIdle: busy with 71 %",
+        "actuator     team-vision/w: Held, Idle: 2 pods are away",
+    ]
+
+
+def test_event_lines(stage: Stage) -> None:
+    """What an Event says is told once, however many objects it is written on."""
+    for name, kind in (("e1", "WorkerScale"), ("e2", "RayCluster")):
+        event = {
+            "metadata": {"namespace": VISION, "name": name},
+            "reason": "Held",
+            "message": "2 pods are away",
+            "involvedObject": {"kind": kind, "namespace": VISION, "name": "w"},
+        }
+        stage.cluster.objects.create(EVENTS, event)
+        stage.story.look()
+    told = [line[7:] for line in stage.out.getvalue().splitlines() if "event" in line]
+    assert told == [
+        "event        Held on WorkerScale team-vision/w: 2 pods are away",
+        "event        Held on RayCluster team-vision/w",
+    ]
+
+
+def test_shrunken_second_pool(stage: Stage) -> None:
+    """Each pool is watched, one that comes later too."""
+    stage.cluster.add_pool(RAY_POOL, capacity=NODE, nodes=2)
+    stage.story.look()
+    name = (NAMESPACE, RAY_POOL)
+    stage.cluster.objects.modify(MACHINE_SETS, name, lambda d: d["spec"].update(replicas=1))
+    with pytest.raises(StepFailedError, match="MachineSet h100 stays at 2 or more"):
+        stage.story.look()
 
 
 def test_broken_cluster(stage: Stage) -> None:

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from scaler.core.model import Kind
 from scaler.sim.clock import ManualClock
 from scaler.sim.cluster import Cluster
+from scaler.sim.kuberay import ray_cluster
 from scaler.sim.nodes import GPU
 from scaler.sim.promql import evaluate
 
@@ -90,3 +92,23 @@ def test_energy_grows(cluster: Cluster) -> None:
     """The energy counter of an idle GPU grows too, more slowly."""
     idle, busy = values(cluster, "increase(DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION[3m])")
     assert 0 < idle < busy
+
+
+def test_ray_workers_and_tasks(cluster: Cluster) -> None:
+    """A RayCluster's workers are as busy as it is set, and its head tells of waiting tasks."""
+    name = ("team-r", "sim")
+    group = {"gpu": (1, {GPU: "1"})}
+    document = ray_cluster(
+        namespace=name[0], name=name[1], queue="none", head={"cpu": "1"}, groups=group
+    )
+    document["spec"]["suspend"] = False
+    cluster.apply(Kind.RAY_CLUSTERS, document)
+    cluster.set_load(name, percent=40)
+    cluster.send_tasks(name, 2)
+    run(cluster, 120)
+    assert values(cluster, f'{UTIL}{{exported_namespace="team-r"}}') == [40]
+    waiting = 'ray_tasks{namespace="team-r",State="PENDING_NODE_ASSIGNMENT"}'
+    assert values(cluster, waiting) == [2]
+    cluster.send_tasks(name, 0)
+    run(cluster, 60)
+    assert values(cluster, f"sum({waiting})") == [0]

@@ -6,8 +6,8 @@ The wake of a JobSet or TrainJob starts Kueue's recovery clock, which evicts it 
 
 from collections.abc import Iterable
 
-from scaler.core.demand.need import PodNeed
 from scaler.core.demand.granted import assigned_flavor
+from scaler.core.demand.need import PodNeed
 from scaler.core.hold.scene import Scene
 from scaler.core.model import HoldRecord, Kind, Mode, Node, WorkerScale, Workload
 from scaler.core.nodes.node_state import left_of

@@ -1,13 +1,11 @@
-"""The demo's second act: workers to zero while their Workload stays, and back."""
+"""The demo's act about a RayCluster: its workers to zero while its Workload stays, and back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from scaler.core.model import Kind, Name
-from scaler.core.quantity import amount
+from scaler.sim.claim import Claim, claim_of
 from scaler.sim.cluster import Cluster
-from scaler.sim.conditions import condition_of, is_true
 from scaler.sim.kinds import PYTORCH_JOBS
 from scaler.sim.nodes import GPU
 from scaler.sim.patches import Document
@@ -33,21 +31,7 @@ RENDER: Final[Name] = (VIDEO, "render")
 RENDER_LASTS: Final = 60 * MINUTE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """What a Workload has of its ClusterQueue: all of it stays as it is through a hold."""
-
-    workload: str
-    uid: str
-    admitted_at: str
-    gpus: int
-
-    def __str__(self) -> str:
-        where = f"Workload {self.workload}, UID {self.uid[:8]}"
-        return f"{where}, admitted at {self.admitted_at[11:19]}, usage {self.gpus} GPUs"
-
-
-class SecondAct:
+class RayAct:
     """Play the steps about a RayCluster's workers."""
 
     def __init__(
@@ -72,7 +56,7 @@ class SecondAct:
             StepFailedError: a step did not happen, or a promise was broken meanwhile.
         """
         self._cluster_runs()
-        before = self._claim()
+        before = claim_of(self._witness.workload(SIM))
         self._timeline.say("kueue", f"before: {before}")
         node = self._workers_go()
         self._is_kept(before, "during")
@@ -83,7 +67,7 @@ class SecondAct:
 
     def _cluster_runs(self) -> None:
         self._timeline.title(
-            "team-robotics has a RayCluster: a head, and two workers of 4 GPUs on the only h100"
+            "team-robots has a RayCluster: a head, and two workers of 4 GPUs on the only h100"
             "\nnode. A RayCluster has no /scale, so KEDA is given a WorkerScale that stands for it."
         )
         furnish_ray(self._cluster, scaler_address=self._scaler_address)
@@ -215,24 +199,13 @@ class SecondAct:
     # --- what is seen --------------------------------------------------------------------------
 
     def _is_kept(self, before: Claim, when: str) -> None:
-        now = self._claim()
+        now = claim_of(self._witness.workload(SIM))
         self._timeline.say("kueue", f"{when}: {now}")
         self._witness.check(
             "same Workload, same admission, same quota",
             happened=now == before,
             expected=str(before),
             seen=now,
-        )
-
-    def _claim(self) -> Claim:
-        workload = self._witness.workload(SIM)
-        admission = workload.get("status", {}).get("admission", {})
-        since = condition_of(workload, "QuotaReserved").get("lastTransitionTime", "")
-        return Claim(
-            workload=workload.get("metadata", {}).get("name", ""),
-            uid=workload.get("metadata", {}).get("uid", ""),
-            admitted_at=since if is_true(workload, "Admitted") else "",
-            gpus=sum(_gpus(part) for part in admission.get("podSetAssignments", ())),
         )
 
     def _running(self) -> int:
@@ -266,7 +239,3 @@ class SecondAct:
         state = f"{status.get('state')}, {status.get('reason')}: {status.get('message')}"
         nodes = f"{self._cluster.pool_size(RAY_POOL)} nodes wanted"
         return f"{workers_now}; {nodes}; {state}; {said}, {said.reason}: {said.detail}"
-
-
-def _gpus(assignment: Document) -> int:
-    return amount(GPU, assignment["resourceUsage"].get(GPU, "0"))
