@@ -34,17 +34,13 @@ _HELD_WORDS: Final = frozenset(
 
 def held(scene: Scene, hold: HoldRecord) -> Outcome:
     """Plan for workers that were taken, by how far that, or giving them back, has come."""
-    if scene.lack is not None or _is_unread(scene):
+    if scene.lack is not None or scene.unread:
         return _unseen(scene, hold)
     if hold.waking_at is None:
         return _going(scene, hold) if hold.taken_at is None else _kept(scene, hold)
     if _called_off(scene, hold):
         return _kept(scene, replace(hold, waking_at=None))
     return waking(scene, hold)
-
-
-def _is_unread(scene: Scene) -> bool:
-    return scene.gap is not None and scene.gap.cause is Cause.SOURCE_UNKNOWN
 
 
 def _unseen(scene: Scene, hold: HoldRecord) -> Outcome:
@@ -90,7 +86,7 @@ def _again(scene: Scene) -> tuple[Step, ...]:
 def _waiting(scene: Scene, hold: HoldRecord) -> Outcome:
     """Wait until what was written is seen, or surely is not there."""
     return replace(
-        _standing(scene, hold, Cause.IDLE, f"taking the workers because {hold.reason}"),
+        _standing(scene, hold, _cause_of(hold), f"taking the workers because {hold.reason}"),
         look_again_in=PATIENCE - (scene.now - hold.since),
     )
 

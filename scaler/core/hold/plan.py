@@ -43,7 +43,7 @@ def plan(
     outcome = _guarded(scene, _outcome(scene))
     status = status_of(scene, outcome)
     # The record is written before the target: a stop between any two steps leaves nothing wrong.
-    going = scale.deleting and outcome.hold is None
+    going = scale.deleting and outcome.hold is None and not scene.marked
     write = () if going or status == scale.status else (WriteStatus(status=status),)
     return Plan(
         scale=scale,

@@ -9,6 +9,7 @@ from scaler.core.hold.owned import named
 from scaler.core.hold.sought import Grip, Piece, Refusal, Sought
 from scaler.core.hold.targets import pieces_of
 from scaler.core.hold.targets.notebook import KIND
+from scaler.core.hold.words import Cause
 from scaler.core.model import (
     HoldRecord,
     Instant,
@@ -62,6 +63,11 @@ class Scene:
     def notebook(self) -> bool:
         """Say whether the target is a Notebook, whose wake is a person's."""
         return self.scale.target.kind == KIND
+
+    @property
+    def unread(self) -> bool:
+        """Say whether the target's own spec was not read: nothing is sure of it then."""
+        return self.gap is not None and self.gap.cause is Cause.SOURCE_UNKNOWN
 
     @property
     def marked(self) -> tuple[Piece, ...]:

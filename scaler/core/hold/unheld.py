@@ -19,7 +19,7 @@ _DEFAULT_REPLICAS = 1
 def unheld(scene: Scene) -> Outcome:
     """Plan for workers of which nothing is taken, and take our finalizer off where that is sure."""
     outcome = _look(scene)
-    if outcome.hold is not None or scene.lack is not None or _is_unread(scene):
+    if outcome.hold is not None or scene.lack is not None or scene.unread:
         return outcome
     return replace(outcome, last=put_back(scene))
 
@@ -38,10 +38,6 @@ def _look(scene: Scene) -> Outcome:
     if latch is not None and word is not None:
         return left_alone(scene, word, Cause(latch.cause), latch.message)
     return _answer(scene, wish_of(scene, taken=False))
-
-
-def _is_unread(scene: Scene) -> bool:
-    return scene.gap is not None and scene.gap.cause is Cause.SOURCE_UNKNOWN
 
 
 def _answer(scene: Scene, wish: Wish) -> Outcome:

@@ -160,6 +160,22 @@ def wipe_status(world: World) -> None:
     _change(status=WorkerScaleStatus())(world)
 
 
+def restore_backup(world: World) -> None:
+    """Let a backup bring the objects back as they are, marks and all, under other UIDs."""
+    renamed: set[str] = set()
+    for one in list(world.objects.values()):
+        if one.part is not None:
+            del world.objects[one.uid]
+            world.objects[one.uid + "r"] = replace(one, uid=one.uid + "r")
+            renamed.add(one.uid)
+    found = world.workload
+    if found is not None:
+        owners = tuple(
+            replace(one, uid=one.uid + "r") if one.uid in renamed else one for one in found.owners
+        )
+        world.workload = replace(found, uid=found.uid + "r", owners=owners)
+
+
 def retry_ray_job(world: World) -> None:
     """Let KubeRay make a fresh child for a RayJob."""
     old = world.objects.pop("child-uid", None)
@@ -198,6 +214,7 @@ EVENTS: Mapping[str, Event] = {
     "undo": undo,
     "strip": strip,
     "wipe the status": wipe_status,
+    "restore a backup": restore_backup,
     "retry the RayJob": retry_ray_job,
 }
 """By what people call it."""

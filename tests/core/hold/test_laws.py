@@ -184,6 +184,18 @@ def come_to_rest(witness: Witness, looks: int = 60) -> None:
         world.now += 2.0
     world.alive = world.now
     assert world.scale is None or world.plan().steps == ()
+    outlived(world)
+
+
+def outlived(world: World) -> None:
+    """Hold that no hold outlives an eviction, or the Workload that it was made on."""
+    found, scale = world.workload, world.scale
+    hold = None if scale is None else scale.status.hold
+    if hold is None or scale is None or scale.mode is Mode.RELEASE or hold.waking_at is not None:
+        return
+    assert found is not None
+    assert found.uid == hold.workload_uid
+    assert found.evicted or not found.admitted or found.evictions == hold.evictions
 
 
 @pytest.mark.parametrize(("kind", "mode", "jobs"), TARGETS)

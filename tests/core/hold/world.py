@@ -113,6 +113,7 @@ class World:
     nodes: list[Node] = field(default_factory=list)
     checks: list[AdmissionCheck] = field(default_factory=list)
     others: list[WorkerScale] = field(default_factory=list)
+    bystanders: list[Workload] = field(default_factory=list)
     now: float = NOW
     verdict: Reason = Reason.BUSY
     alive: float = NOW
@@ -130,7 +131,7 @@ class World:
         state = SourceState(synced=True, last_alive=self.alive)
         made = make_snapshot(
             at=self.now,
-            workloads=[self.workload] if self.workload is not None else [],
+            workloads=[*self.bystanders, *([] if self.workload is None else [self.workload])],
             owners=self.objects.values(),
             pods=self.pods.values(),
             nodes=self.nodes,
@@ -490,7 +491,7 @@ def held_world(
     *, kind: str = "RayCluster", mode: Mode = Mode.HOLD, jobs: int = 1, **workload: object
 ) -> World:
     """Build a cluster in which the target's workers were taken because they were idle."""
-    world = make_world(kind=kind, mode=mode, jobs=jobs, **workload)
+    world = make_world(kind=kind, mode=mode, jobs=jobs, **workload)  # type: ignore[arg-type] # the caller's
     world.scale_to(0)
     world.verdict = Reason.IDLE
     world.look()
