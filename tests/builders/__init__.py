@@ -21,6 +21,7 @@ from tests.builders.queues import (
     make_group,
     make_local_queue,
 )
+from tests.builders.scales import handle, make_hold, make_worker_scale
 from tests.builders.values import (
     GPU,
     LONG_AGO,
@@ -41,6 +42,7 @@ __all__ = [
     "PLENTY",
     "POOL_LABELS",
     "amounts",
+    "handle",
     "make_admission",
     "make_assignment",
     "make_cluster_queue",
@@ -48,6 +50,7 @@ __all__ = [
     "make_controlled",
     "make_flavor",
     "make_group",
+    "make_hold",
     "make_hpa",
     "make_local_queue",
     "make_node",
@@ -59,5 +62,6 @@ __all__ = [
     "make_shape",
     "make_snapshot",
     "make_target",
+    "make_worker_scale",
     "make_workload",
 ]

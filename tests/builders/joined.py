@@ -21,6 +21,7 @@ from scaler.core.model import (
     ScaledObject,
     SourceState,
     Target,
+    WorkerScale,
     Workload,
 )
 from scaler.core.reasons import WorkloadClass
@@ -45,6 +46,7 @@ def make_snapshot(
     targets: Iterable[Target] = (),
     scaled_objects: Iterable[ScaledObject] = (),
     hpas: Iterable[Hpa] = (),
+    worker_scales: Iterable[WorkerScale] = (),
     usage: Iterable[Usage] = (),
     answers: Mapping[QueryKey, QueryAnswer] | None = None,
     sources: Mapping[Kind, SourceState] | None = None,
@@ -91,6 +93,7 @@ def make_snapshot(
         targets={(one.kind, one.namespace, one.name): one for one in targets},
         scaled_objects={one.key: one for one in scaled_objects},
         hpas={(one.namespace, one.name): one for one in hpas},
+        worker_scales={one.key: one for one in worker_scales},
         usage={one.key: one for one in usage},
         answers=answers or {},
         skipped=skipped or {},

@@ -18,6 +18,7 @@ from scaler.core.model import (
     SourceState,
     Target,
     TriggerSpec,
+    WorkerScale,
     Workload,
 )
 from scaler.core.policy import MassIdle, Policy, Safety, Thresholds
@@ -242,6 +243,7 @@ def cluster(
     targets: Iterable[Target] | None = None,
     workloads: Iterable[Workload] = (),
     hpas: Iterable[Hpa] = (),
+    worker_scales: Iterable[WorkerScale] = (),
     answers: Mapping[QueryKey, QueryAnswer] | None = None,
     sources: Mapping[Kind, SourceState] | None = None,
     t: float = 0,
@@ -258,6 +260,7 @@ def cluster(
         targets=(one,) if targets is None else targets,
         scaled_objects=((scaled_object or so(),) if scaled_objects is None else scaled_objects),
         hpas=hpas,
+        worker_scales=worker_scales,
         usage=(*usages, *(() if usage is None else (usage,))),
         answers=answers,
         sources=sources,

@@ -4,12 +4,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scaler.core.decision import Status
 from scaler.core.model import Kind, SourceState, TargetRef
 from scaler.core.policy import Policy, Pool
 from scaler.core.reasons import Reason, WorkloadClass
+from scaler.core.scales import default_ref
 from scaler.core.trigger import TriggerRef
 from scaler.observer.changes import Inbox
 from scaler.observer.observer import Observer, decide_safely
@@ -19,11 +20,13 @@ from tests.builders import (
     NOW,
     make_cluster_queue,
     make_flavor,
+    make_hold,
     make_hpa,
     make_local_queue,
     make_scaled_object,
     make_snapshot,
     make_target,
+    make_worker_scale,
     make_workload,
 )
 
@@ -176,6 +179,33 @@ def test_a_deleted_scaled_object_is_forgotten() -> None:
         running.decided(lambda _: True)
         running.inbox.deleted(Kind.SCALED_OBJECTS, ("ml", "pool"))
         running.watching.until(lambda state: REF not in state.decisions)
+
+
+def test_a_worker_scale_is_decided_without_a_scaled_object() -> None:
+    """A WorkerScale has a Decision as soon as it is there, and none once it is gone."""
+    scale = make_worker_scale()
+    own = default_ref(scale)
+    with observing() as running:
+        running.sync()
+        running.inbox.changed(Kind.WORKER_SCALES, scale)
+        running.watching.until(lambda state: own in state.decisions)
+        running.inbox.deleted(Kind.WORKER_SCALES, scale.key)
+        running.watching.until(lambda state: own not in state.decisions)
+
+
+def test_a_hold_that_wakes_raises_the_value_at_once() -> None:
+    """Queue signals read holds: a wake asks for nodes before its pods are there."""
+    workload = make_workload(gpus=8, pods=2, admitted=True, uid="u", created=NOW - 7200)
+    scale = make_worker_scale(replicas=0)
+    waking = make_hold(workload_uid="u", pod_sets={"main": 2}, waking_at=NOW)
+    with observing() as running:
+        running.sync()
+        running.inbox.changed(Kind.WORKLOADS, workload)
+        running.inbox.changed(Kind.WORKER_SCALES, scale)
+        running.decided(lambda state: state.decisions[REF].value == 1)
+        woken = replace(scale, status=replace(scale.status, hold=waking))
+        running.inbox.changed(Kind.WORKER_SCALES, woken)
+        running.decided(lambda state: (state.decisions[REF].value or 0) > 1)
 
 
 def test_a_change_that_fails_ends_nothing() -> None:

@@ -17,6 +17,7 @@ from scaler.core.policy import (
     Safety,
     Schedule,
     Thresholds,
+    WorkerKind,
 )
 from scaler.policyfile import parse_policy
 from scaler.policyfile.fields import POLICY
@@ -126,6 +127,28 @@ def test_prometheus() -> None:
         resources=("example.com/npu-*",),
         pod_labels=(("ns", "pod_name"),),
     )
+
+
+def test_worker_scales() -> None:
+    """The section workerScales: all kinds unless a list says which; an empty one says none."""
+    for text in ("{}", "workerScales:", "workerScales: {}"):
+        assert parsed(text).worker_scales.kinds == frozenset(WorkerKind)
+    assert parsed("workerScales: {kinds: []}").worker_scales.kinds == frozenset()
+    some = parsed("workerScales: {kinds: [RayJob, Notebook, RayJob]}").worker_scales
+    assert some.kinds == {"RayJob", "Notebook"}
+
+
+def test_a_kind_that_no_worker_scale_can_have() -> None:
+    """What is no kind of ours is named by its place, with all that are allowed."""
+    found = problems("workerScales: {kinds: [RayCluster, raycluster, Deployment], kind: Job}")
+    assert set(found) == {
+        "workerScales.kinds[1]",
+        "workerScales.kinds[2]",
+        "workerScales.kind",
+    }
+    assert "RayCluster, RayJob, JobSet, TrainJob, Job" in found["workerScales.kinds[2]"]
+    assert "did you mean kinds?" in found["workerScales.kind"]
+    assert "allowed is a list" in problems("workerScales: {kinds: RayJob}")["workerScales.kinds"]
 
 
 def test_safety() -> None:

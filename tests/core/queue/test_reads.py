@@ -99,6 +99,14 @@ def test_pods_are_read_where_the_workloads_are() -> None:
     assert _namespaces(snapshot, Part.PODS) == {"ml", "orphans"}
 
 
+def test_holds_are_read_where_pods_are() -> None:
+    """A hold says which pods are missing on purpose."""
+    assert _namespaces(make_snapshot(), Part.HOLDS) == {""}
+    workloads = QueueTrigger(cluster_queues=("gpu-cq",), unit=Unit.WORKLOADS)
+    read = partitions(make_snapshot(), workloads, key=("ml", "so"), every_queue=False)
+    assert (Part.HOLDS, "") not in read
+
+
 def test_who_may_own_the_pool_is_read() -> None:
     """Another ScaledObject for the pool may lie in another namespace."""
     rival = make_sizer(name="rival")
