@@ -30,7 +30,11 @@ from scaler.status.server import StatusServer
 LEASE_TIME_OUTS = TimeOuts(connect=2.0, read=4.0)
 """A renewal that hangs must leave time for another one before the deadline."""
 WRITE_TIME_OUTS = TimeOuts(connect=3.0, read=12.0)
-"""Longer than the 10 s that the API server gives an admission webhook."""
+"""Longer than the 10 s that the API server gives an admission webhook.
+
+A write that was sent as leader may so come in when another one leads; resourceVersions and the
+tests in patches guard it, as they do any other writer's.
+"""
 
 log = structlog.get_logger(__name__)
 

@@ -114,7 +114,16 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
     return last.removeprefix("kueue-gpu-scaler: ")
 
 
-@pytest.mark.parametrize("arguments", [("serve",), ("explain", "ml/llm"), ("capture", "D", "ml/a")])
+LIVE = [
+    ("serve",),
+    ("actuate", "--lease-namespace", "scaling"),
+    ("explain", "ml/llm"),
+    ("explain", "workerscale/ml/llm"),
+    ("capture", "D", "ml/a"),
+]
+
+
+@pytest.mark.parametrize("arguments", LIVE)
 def test_without_a_cluster_the_refusal_names_the_demo(
     arguments: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -125,7 +134,7 @@ def test_without_a_cluster_the_refusal_names_the_demo(
     assert not (tmp_path / "D").exists()
 
 
-@pytest.mark.parametrize("arguments", [("serve",), ("explain", "ml/llm"), ("capture", "D", "ml/a")])
+@pytest.mark.parametrize("arguments", LIVE)
 def test_an_unreadable_policy_is_one_sentence(arguments: tuple[str, ...], tmp_path: Path) -> None:
     """A policy that is named has to be there."""
     done = run(*arguments, "--policy", str(tmp_path / "none.yaml"), home=tmp_path)
@@ -220,3 +229,9 @@ def test_a_reader_that_leaves_is_no_error(arguments: tuple[str, ...], tmp_path: 
     finally:
         os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_actuate_outside_a_pod_asks_where_its_lease_is(tmp_path: Path) -> None:
+    """In a pod the Lease is in its own namespace."""
+    done = run("actuate", "--policy", policy(tmp_path), home=tmp_path, POD_NAMESPACE="")
+    assert refused(done) == "outside a pod actuate needs --lease-namespace NAMESPACE"

@@ -124,7 +124,11 @@ class Actuator:
         self._plans = MappingProxyType(
             {key: watched.plan for key, watched in self._watched.items() if watched.plan}
         )
-        self._apply_all(sorted(plans, key=takes), around)
+        self._apply_all(sorted(plans, key=self._turn), around)
+
+    def _turn(self, plan: Plan) -> tuple[int, bool]:
+        """Order the writes: what failed waits for the others, and giving back can't wait."""
+        return (self._watched[plan.scale.key].failures, takes(plan))
 
     def _may_look(self, state: State) -> bool:
         if not self._parts.leadership.leading:
@@ -204,9 +208,9 @@ class Actuator:
         )
         elapsed = self._elapsed()
         watched.applied(applied, around=around, elapsed=elapsed)
-        if applied.outcome is Outcome.FAILED:
+        if applied.outcome is Outcome.UNREACHABLE:
             self._failures += 1
-            back_off = min(FIRST_BACK_OFF * 2.0 ** (self._failures - 1), LONGEST_BACK_OFF)
+            back_off = min(FIRST_BACK_OFF * 2.0 ** min(self._failures - 1, 10), LONGEST_BACK_OFF)
             self._not_before = elapsed + max(back_off, applied.retry_after)
         elif applied.done:
             self._failures = 0

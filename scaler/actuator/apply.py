@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 _STALE = frozenset({404, 409, 422})
 """The object is no longer what the plan saw: 422 is what a failed JSON patch test gives."""
 _FORBIDDEN = frozenset({401, 403})
-_BUSY = frozenset({408, 429})
+_BUSY = frozenset({408, 429, 503})
 _SERVER_ERRORS_FROM = 500
 
 
@@ -45,7 +45,9 @@ class Outcome(StrEnum):
     REFUSED = "refused"
     """An admission webhook or the schema said no."""
     FAILED = "failed"
-    """The API server is out of reach, or too busy."""
+    """The API server could not, as when an admission webhook does not answer it."""
+    UNREACHABLE = "unreachable"
+    """No answer came, or one that it is too busy: no other write would fare better."""
     NOT_LEADING = "not leading"
 
 
@@ -109,12 +111,10 @@ def apply(
 
 def outcome_of(error: ApiError | NoAnswerError) -> Outcome:
     """Say what an error of the API server means for what is done next."""
-    if isinstance(error, NoAnswerError):
-        return Outcome.FAILED
+    if isinstance(error, NoAnswerError) or error.status in _BUSY:
+        return Outcome.UNREACHABLE
     if error.status in _STALE:
         return Outcome.STALE
     if error.status in _FORBIDDEN:
         return Outcome.FORBIDDEN
-    if error.status in _BUSY or error.status >= _SERVER_ERRORS_FROM:
-        return Outcome.FAILED
-    return Outcome.REFUSED
+    return Outcome.FAILED if error.status >= _SERVER_ERRORS_FROM else Outcome.REFUSED

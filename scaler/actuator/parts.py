@@ -75,7 +75,7 @@ class Parts:
 
 
 def takes(plan: Plan) -> bool:
-    """Say whether a plan takes workers; those that don't go first: giving back can't wait."""
+    """Say whether a plan takes workers."""
     return any(_takes(step) for step in plan.steps)
 
 

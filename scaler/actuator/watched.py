@@ -15,8 +15,10 @@ WORDS_SECONDS = 60.0
 FORBIDDEN_SECONDS = 60.0
 """A write that was forbidden or refused is tried again after so long: a person has to mend it."""
 STALE_SECONDS = 0.5
-"""After a write to what was there no more; doubled each time that nothing else is seen."""
-LONGEST_STALE_SECONDS = 30.0
+"""After a write to what was there no more; doubled with each further one in a row."""
+FAILED_SECONDS = 1.0
+"""After one that failed; doubled likewise."""
+LONGEST_PAUSE_SECONDS = 30.0
 
 _OWN = (SetReplicas, SetFinalizer, WriteStatus)
 
@@ -38,6 +40,8 @@ class Watched:
     """Our other writes, each with the record that it changes."""
     stale: int = 0
     """Writes in a row that were stale."""
+    failures: int = 0
+    """Writes in a row that failed: whoever has more of them waits for the others."""
     words_at: float = float("-inf")
     """When a status was last written for its words alone."""
     told: set[tuple[type[Step], Outcome]] = field(default_factory=set)
@@ -84,8 +88,12 @@ class Watched:
         self.version = applied.resource_version
         self.unseen = tuple((step, around.written(step)) for step in _others(applied.done))
         self.stale = self.stale + 1 if applied.outcome is Outcome.STALE else 0
+        failed = applied.outcome in (Outcome.FAILED, Outcome.UNREACHABLE)
+        self.failures = self.failures + 1 if failed else 0
+        if applied.outcome is Outcome.DONE:
+            self.told.clear()
         self.quiet_until = elapsed + self._pause(applied)
-        if applied.outcome in (Outcome.FORBIDDEN, Outcome.REFUSED, Outcome.STALE):
+        if applied.outcome not in (Outcome.DONE, Outcome.NOT_LEADING):
             # What was written before it failed does not cut the wait short.
             self.version, self.unseen = None, ()
 
@@ -94,11 +102,11 @@ class Watched:
             case Outcome.FORBIDDEN | Outcome.REFUSED:
                 return FORBIDDEN_SECONDS
             case Outcome.STALE:
-                return min(STALE_SECONDS * 2.0 ** min(self.stale - 1, 10), LONGEST_STALE_SECONDS)
-            case Outcome.DONE:
+                return _grown(STALE_SECONDS, self.stale)
+            case Outcome.FAILED | Outcome.UNREACHABLE:
+                return _grown(FAILED_SECONDS, self.failures)
+            case Outcome.DONE | Outcome.NOT_LEADING:
                 return QUIET_SECONDS
-            case Outcome.FAILED | Outcome.NOT_LEADING:
-                return QUIET_SECONDS if applied.done else 0.0
 
     def worth(self, plan: Plan, *, elapsed: float) -> Plan:
         """Leave out a status whose words alone changed, where such a one was written lately."""
@@ -108,6 +116,10 @@ class Watched:
             return replace(plan, steps=())
         self.words_at = elapsed
         return plan
+
+
+def _grown(first: float, times: int) -> float:
+    return min(first * 2.0 ** min(times - 1, 10), LONGEST_PAUSE_SECONDS)
 
 
 def _others(steps: Iterable[Step]) -> Iterable[Step]:

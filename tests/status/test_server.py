@@ -34,6 +34,7 @@ from scaler.core.trigger import Problem, TriggerRef
 from scaler.core.usage import Usage, UsageKey
 from scaler.policyfile import PolicyState
 from scaler.settings import Address
+from scaler.status.health import SYNCED_ONCE
 from scaler.status.metrics import register
 from scaler.status.server import Decisions, StatusServer
 from scaler.store import Store
@@ -107,21 +108,45 @@ class Served:
 
 
 @contextmanager
-def serving(policy: PolicyState | None = None) -> Iterator[Served]:
+def serving(
+    policy: PolicyState | None = None,
+    *,
+    needed: tuple[Kind, ...] = SYNCED_ONCE,
+    decisions: bool = True,
+) -> Iterator[Served]:
     """Run a status port on a free port, with nothing published yet."""
     store = Store(policy=policy or PolicyState(policy=Policy()), at=NOW)
     telemetry = Telemetry()
     server = StatusServer(
         store=store,
-        registry=register(telemetry=telemetry, store=store, clock=lambda: NOW),
+        registry=register(telemetry=telemetry, store=store, clock=lambda: NOW, decisions=decisions),
         clock=lambda: NOW,
         address=Address(host="127.0.0.1", port=0),
+        needed=needed,
     )
     server.start()
     try:
         yield Served(store=store, server=server)
     finally:
         server.stop()
+
+
+def test_another_process_waits_for_other_kinds() -> None:
+    """What one needs to be useful depends on what it does."""
+    with serving(needed=(Kind.WORKER_SCALES,)) as served:
+        status, _, body = served.get("/readyz")
+        assert (status, json.loads(body)["waitingFor"]) == (503, ["workerscales"])
+
+
+def test_a_process_that_shares_its_decisions_with_others_shows_none_in_metrics() -> None:
+    """Sums over all processes would count them twice."""
+    with serving(decisions=False) as served:
+        served.publish(make_decision())
+        names = {name for name, _ in served.samples()}
+        assert "kueue_gpu_scaler_policy_reload_ok" in names
+        assert names.isdisjoint(
+            {"kueue_gpu_scaler_decision_value", "kueue_gpu_scaler_decision_reason"}
+        )
 
 
 def test_it_is_not_ready_before_sizes_have_synced_once() -> None:
@@ -340,5 +365,5 @@ def test_the_page_names_the_classes_as_explain_does() -> None:
     page = files("scaler.status").joinpath("page.html").read_text()
     block = re.search(r"const CLASSES = \{(.*?)\};", page, re.DOTALL)
     assert block is not None
-    words = dict(re.findall(r'\b([A-J]): "([^"]+)"', block[1]))
+    words = dict(re.findall(r'\b([A-J]|Held): "([^"]+)"', block[1]))
     assert words == {str(letter): word for letter, word in CLASS_WORDS.items()}
