@@ -75,14 +75,14 @@ class RayAct:
         self._witness.expect(
             "the RayCluster runs",
             lambda: self._running() == WORKERS and self._witness.running(SIM) == WORKERS + 1,
-            within=5 * MINUTE,
+            within=15 * MINUTE,
             expected="a head and two workers Running",
             seen=self._seen,
         )
         self._witness.expect(
             "the WorkerScale has the workers' present size",
             lambda: self._replicas() == WORKERS and self._status().get("size") == WORKERS,
-            within=3 * MINUTE,
+            within=10 * MINUTE,
             expected=f"replicas and status.size {WORKERS}",
             seen=self._seen,
         )
@@ -99,14 +99,14 @@ class RayAct:
         self._witness.expect(
             "KEDA asks for zero",
             lambda: self._replicas() == 0,
-            within=RAY_IDLE_AFTER + RAY_COOLDOWN + 5 * MINUTE,
+            within=RAY_IDLE_AFTER + RAY_COOLDOWN + 15 * MINUTE,
             expected="spec.replicas 0 of the WorkerScale",
             seen=self._seen,
         )
         self._witness.expect(
             "the workers are held",
             lambda: self._state() == "Held" and not workers(self._cluster, SIM),
-            within=3 * MINUTE,
+            within=10 * MINUTE,
             expected="state Held, and no worker pod",
             seen=self._seen,
         )
@@ -126,7 +126,7 @@ class RayAct:
         self._witness.expect(
             "render runs on the freed node",
             lambda: self._nodes_of(self._cluster.pods(*RENDER)) == {node},
-            within=3 * MINUTE,
+            within=10 * MINUTE,
             expected=f"its pod Running on {node}",
             seen=lambda: self._nodes_of(self._cluster.pods(*RENDER)),
         )
@@ -148,7 +148,7 @@ class RayAct:
         self._witness.expect(
             "the pool grows for the workers",
             lambda: self._cluster.pool_size(RAY_POOL) == 1 + 1,
-            within=5 * MINUTE,
+            within=15 * MINUTE,
             expected=f"MachineSet {RAY_POOL} is scaled to 2",
             seen=self._seen,
         )
@@ -158,7 +158,7 @@ class RayAct:
                 self._running() == WORKERS
                 and node not in self._nodes_of(workers(self._cluster, SIM))
             ),
-            within=10 * MINUTE,
+            within=20 * MINUTE,
             expected="two workers Running on the node that was added",
             seen=self._seen,
         )
@@ -168,7 +168,7 @@ class RayAct:
         self._witness.expect(
             "the WorkerScale is at rest",
             lambda: self._state() == "Running" and "hold" not in self._status(),
-            within=3 * MINUTE,
+            within=10 * MINUTE,
             expected="state Running, and nothing held",
             seen=self._seen,
         )
@@ -184,7 +184,7 @@ class RayAct:
         self._witness.expect(
             "the PyTorchJob is refused with a reason",
             lambda: self._state(TUNE_WORKERS) == "Refused",
-            within=3 * MINUTE,
+            within=10 * MINUTE,
             expected="state Refused",
             seen=lambda: self._status(TUNE_WORKERS),
         )

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from scaler.core.model import Kind, Name
 from scaler.sim.cluster import Cluster
 from scaler.sim.conditions import condition_of, is_true
-from scaler.sim.kinds import EVENTS
+from scaler.sim.kinds import EVENTS, MACHINE_SETS
 from scaler.sim.kuberay import NODE_TYPE
-from scaler.sim.nodes import GPU
+from scaler.sim.nodes import GPU, NAMESPACE
 from scaler.sim.objects import name_of
 from scaler.sim.patches import Document
 from scaler.sim.pods import finished
@@ -104,10 +104,8 @@ class Story:
         self._tell("nodes", pool, text, at_first=bool(nodes) and pool == self._pools[0])
 
     def _tell_sizes(self) -> None:
-        for pool in self._pools:
-            text = f"MachineSet {pool} is scaled to {self._cluster.pool_size(pool)}"
-            self._tell("keda", pool, text, at_first=False)
-        for plural, target in self._targets:
+        sets = [(MACHINE_SETS, (NAMESPACE, pool)) for pool in self._pools]
+        for plural, target in (*sets, *self._targets):
             document = self._cluster.objects.get(plural, target)
             if document is not None:
                 text = f"{document['kind']} {target[1]} is scaled to {document['spec']['replicas']}"
