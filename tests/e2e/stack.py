@@ -34,6 +34,7 @@ INSTALLATIONS = (
     "single",
     "frozen",
     "holding",
+    "keeping",
 )
 """Namespaces into which our service can be installed; each has a loopback address of its own.
 

@@ -59,7 +59,23 @@ def _held_and_woken(world: World, scenario: str, kind: str) -> str:
         c.kept(before.claim, since)
         after = c.note(scenario, "after")
         assert (after.pods, after.suspended) == (before.pods, ()), f"{after}, was {before}"
+        _told(c)
         return f"{took}; {back}; UID, conditions, usage {ALL} GPUs before = during = after"
+
+
+def _told(c: Crew) -> None:
+    """Demand Events of both ends of the hold, on all three objects that people look at."""
+    wanted = {
+        (kind, reason)
+        for kind in ("WorkerScale", "ScaledObject", c.kind)
+        for reason in ("Held", "Woken")
+    }
+
+    def look() -> bool:
+        found = c.world.api.list("Event", c.namespace)
+        return wanted <= {(each["involvedObject"]["kind"], each["reason"]) for each in found}
+
+    until(look, f"Events {sorted(wanted)}", within=SOON)
 
 
 def _goes(c: Crew) -> str:

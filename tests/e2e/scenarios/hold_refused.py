@@ -8,8 +8,18 @@ import requests
 from tests.e2e import builds
 from tests.e2e.api import Object, RefusedError
 from tests.e2e.operators import with_build
-from tests.e2e.queues import QUEUE_LABEL, pod_spec
-from tests.e2e.scenarios.crews import IDLE_AFTER, LOOK, QUEUE, SOON, Crew, crew, moment, place
+from tests.e2e.queues import QUEUE_LABEL, job, pod_spec
+from tests.e2e.scenarios.crews import (
+    IDLE_AFTER,
+    LOOK,
+    OTHER,
+    QUEUE,
+    SOON,
+    Crew,
+    crew,
+    moment,
+    place,
+)
 from tests.e2e.waiting import pause, throughout, until
 from tests.e2e.worker_objects import two_groups, worker_scale
 from tests.e2e.world import WITHOUT_KEDA, Scenario, World
@@ -21,28 +31,36 @@ STAYS = 8.0
 
 
 def h11(world: World) -> str:
-    """Refuse kinds in mode Hold, and write nothing to them."""
+    """Refuse in mode Hold what would lose its quota, and write nothing to it."""
     with (
-        place(world, "h11", gpus=2 * ALL) as there,
-        crew(world, "Job", namespace=there.name, pods=PODS, gpus=EACH) as c,
+        place(world, "h11", gpus=2 * ALL, nodes=2) as there,
+        crew(world, "RayCluster", namespace=there.name, pods=PODS, gpus=EACH) as c,
     ):
-        targets = [c.target, *_strangers(there.name)]
-        for each in targets[1:]:
+        strangers = _strangers(there.name)
+        for each in strangers:
             world.api.create(each)
-        said = [_refused(world, each) for each in targets]
+        missing = {**c.target, "metadata": {**c.target["metadata"], "name": "nowhere"}}
+        asked = [
+            *((each, "main") for each in strangers),
+            (c.target, "head"),
+            (c.target, "nothing"),
+            (missing, "gpu"),
+        ]
+        said = [_refused(world, each, component) for each, component in asked]
         pause(STAYS)
-        for each in targets:
+        for each in (*strangers, c.target):
             _untouched(world, each)
         assert len(c.running()) == PODS
         return "; ".join(said)
 
 
 def _strangers(namespace: str) -> list[Object]:
-    """Give what is refused besides a Job: no controller runs any of them here."""
+    """Give objects whose Workload would not outlive it; for some no controller is here."""
     template = {"spec": pod_spec(gpus=EACH)}
     metadata: Object = {"namespace": namespace, "labels": {QUEUE_LABEL: QUEUE}}
     group = "kueue.x-k8s.io/pod-group-name"
     return [
+        job(f"{OTHER}-job", namespace=namespace, queue=QUEUE, pods=1, gpus=EACH),
         {
             "apiVersion": "kubeflow.org/v1",
             "kind": "PyTorchJob",
@@ -71,7 +89,7 @@ def _strangers(namespace: str) -> list[Object]:
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {
-                "name": "member",
+                "name": f"{OTHER}-member",
                 "namespace": namespace,
                 "labels": {QUEUE_LABEL: QUEUE, group: "group"},
                 "annotations": {"kueue.x-k8s.io/pod-group-total-count": "1"},
@@ -86,17 +104,17 @@ def _named(template: Object, container: str) -> Object:
     return {"spec": {**template["spec"], "containers": [{**first, "name": container}]}}
 
 
-def _refused(world: World, target: Object) -> str:
+def _refused(world: World, target: Object, component: str) -> str:
     """Give who refuses it: the definition itself, or the actuator with its reason."""
     kind, namespace = target["kind"], target["metadata"]["namespace"]
-    name = f"of-{kind.lower()}"
-    wanted = worker_scale(name, namespace=namespace, target=target, component="main")
+    name = f"of-{kind.lower()}-{component}"
+    wanted = worker_scale(name, namespace=namespace, target=target, component=component)
     try:
         world.api.create(wanted)
     except RefusedError as error:
         if error.status != requests.codes.unprocessable_entity:
             raise
-        return f"{kind}: not even created ({str(error).split(': ', 3)[-1][:90]})"
+        return f"{kind}: not even created"
 
     def look() -> Object | None:
         status: Object = (world.api.get("WorkerScale", name, namespace) or {}).get("status") or {}
@@ -105,7 +123,7 @@ def _refused(world: World, target: Object) -> str:
     world.api.scale("WorkerScale", name, namespace, replicas=0)
     found = until(look, f"{kind} is refused", within=SOON, every=LOOK)
     assert found["message"], found
-    return f"{kind}: {found['reason']}"
+    return f"{kind} {component}: {found['reason']}"
 
 
 def _untouched(world: World, target: Object) -> None:
@@ -129,12 +147,13 @@ def h13(world: World) -> str:
         since = time.monotonic()
         c.handle()
         c.sized()
+        c.zero()
         c.annotate(hold_now=moment())
         until(c.suspended, "the patch", within=SOON, every=0.05)
         taken = time.monotonic()
         until(lambda: not c.suspended(), "rolled back", within=SOON, every=LOOK)
         back = time.monotonic()
-        status = c.becomes("Refused", "Conflict", "Running", reason="NotTaken")
+        status = c.becomes("Refused", "Conflict", "NotIdle", reason="NotTaken")
         assert "RayJobDeletionPolicy" in status["message"], status
         throughout(lambda: not c.suspended(), "it is not tried again", seconds=STAYS)
         until(lambda: _followed(c), "KubeRay follows again", within=SOON, every=LOOK)
@@ -177,7 +196,7 @@ def _by_hand(world: World) -> str:
         _stays(c, "Busy")
         world.gpus.drop_pod(there.name, "")
         c.becomes("NotIdle")
-        unknown = _stays(c, "NoSamples", "SampleStale", "Incomplete", "Coverage")
+        unknown = _stays(c, "NoSamples", "StaleSamples", "LowCoverage")
         world.api.delete("ScaledObject", c.name, c.namespace)
         _stays(c)
         world.gpus.heal()
