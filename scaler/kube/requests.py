@@ -153,7 +153,7 @@ def _parallelism(step: SetParallelism) -> Mapping[str, object]:
 def _notebook(step: SetNotebook, scale: WorkerScale) -> Mapping[str, object]:
     hold = scale.status.hold
     since = _BY_HAND if hold is None else format_instant(int(hold.since))
-    value = since if step.stop else step.mark.was or None
+    value = since if step.stop else None  # any value stops it
     annotations = {**_marked(step.mark, there=step.stop), marks.STOPPED: value}
     return {"metadata": {"resourceVersion": step.resource_version, "annotations": annotations}}
 

@@ -177,8 +177,7 @@ def test_a_notebook_is_stopped_with_its_mark() -> None:
         **MARKED,
         "kubeflow-resource-stopped": "2026-03-01T10:00:00Z",
     }
-    mark = replace(MARK, was="")
-    given = done(replace(STOP, stop=False, mark=mark), stopped)
+    given = done(replace(STOP, stop=False), stopped)
     assert given["metadata"]["annotations"] == {}
     assert done(STOP, {})["metadata"]["annotations"]["kubeflow-resource-stopped"]
 
