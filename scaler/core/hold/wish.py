@@ -141,6 +141,7 @@ def _judged_after(scene: Scene) -> float:
 
 def _wanted(scene: Scene, *, taken: bool) -> Wish | None:
     replicas = scene.scale.replicas
+    # A number above zero can't be told from KEDA's own, and a stopped Notebook is a person's.
     if replicas <= 0 or (scene.notebook and taken):
         return None
     return _give(Cause.AS_WANTED if not taken else Cause.WANTED, f"spec.replicas is {replicas}")
