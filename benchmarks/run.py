@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from types import MappingProxyType
 
-from benchmarks import packing, polls, push, streams, sync
+from benchmarks import holding, packing, polls, push, streams, sync
 from benchmarks.figures import Figure
 
 BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = MappingProxyType(
@@ -19,6 +19,7 @@ BENCHMARKS: Mapping[str, Callable[[], Iterator[Figure]]] = MappingProxyType(
         "polls": polls.measure,
         "push": push.measure,
         "streams": streams.measure,
+        "holding": holding.measure,
     }
 )
 

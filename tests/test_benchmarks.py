@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from benchmarks import objects, packing, polls, push, streams, sync
+from benchmarks import holding, objects, packing, polls, push, streams, sync
 from benchmarks.figures import Figure, percentile
 from benchmarks.objects import Fleet
 from benchmarks.run import BENCHMARKS, main
@@ -20,6 +20,7 @@ SMALL: dict[str, Callable[[], Iterator[Figure]]] = {
     "polls": lambda: polls.measure(workloads=60, queues=6, polls=3),
     "push": lambda: push.measure(workloads=60, streams=6, events=3, pause=0),
     "streams": lambda: streams.measure(streams=6),
+    "holding": lambda: holding.measure(scales=3, rest=0.5),
 }
 
 
@@ -42,7 +43,7 @@ def test_an_unknown_name_is_refused_with_those_that_there_are(
     """The answer to a slip is what could have been meant."""
     with pytest.raises(SystemExit):
         main(["packin"])
-    assert "packing, sync, polls, push, streams" in capsys.readouterr().err
+    assert "packing, sync, polls, push, streams, holding" in capsys.readouterr().err
 
 
 def test_a_missed_goal_is_shown() -> None:

@@ -1,6 +1,7 @@
 """The API server as one user sees it: plain REST, objects as they are on the wire."""
 
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,10 +11,15 @@ from urllib.parse import quote
 
 import requests
 
+from tests.e2e.waiting import pause
+
 Object = dict[str, Any]
 """A Kubernetes object as JSON."""
 TIMEOUT = 30.0
 FIELD_MANAGER = "e2e"
+UNREACHED = "failed calling webhook"
+WEBHOOKS = 20.0
+"""Seconds."""
 
 
 class RefusedError(Exception):
@@ -80,10 +86,16 @@ RESOURCES: dict[str, Resource] = {
     **_resources(KUEUE, "WorkloadPriorityClass=workloadpriorityclasses", namespaced=False),
     **_resources(KUEUE, "LocalQueue=localqueues", "Workload=workloads"),
     **_resources("ray.io/v1", "RayCluster=rayclusters", "RayJob=rayjobs"),
+    **_resources("ray.io/v1", "RayService=rayservices"),
     **_resources("jobset.x-k8s.io/v1alpha2", "JobSet=jobsets"),
+    **_resources("trainer.kubeflow.org/v1alpha1", "TrainJob=trainjobs"),
+    **_resources("trainer.kubeflow.org/v1alpha1", "TrainingRuntime=trainingruntimes"),
+    **_resources("kubeflow.org/v1", "PyTorchJob=pytorchjobs"),
+    **_resources("kueue-gpu-scaler.dev/v1alpha1", "WorkerScale=workerscales"),
+    **_resources("coordination.k8s.io/v1", "Lease=leases"),
     **_resources("machine.openshift.io/v1beta1", "MachineSet=machinesets", "Machine=machines"),
     **_resources("cluster.x-k8s.io/v1beta2", "MachineDeployment=machinedeployments"),
-    **_resources("lab.example/v1", "WorkerScale=workerscales"),
+    **_resources("lab.example/v1", "LabScale=labscales"),
 }
 """By kind; one version each."""
 
@@ -132,8 +144,18 @@ class Api:
             self.patch(wanted["kind"], meta["name"], meta.get("namespace", ""), change=wanted)
 
     def create(self, wanted: Object) -> Object:
-        """Create one object and give it as the server has it."""
-        return self.call("POST", self._path_of(wanted), body=wanted)
+        """Create one object and give it as the server has it.
+
+        A webhook that can't be reached, since its program is being restarted, is waited for.
+        """
+        ends = time.monotonic() + WEBHOOKS
+        while True:
+            try:
+                return self.call("POST", self._path_of(wanted), body=wanted)
+            except RefusedError as error:
+                if UNREACHED not in str(error) or time.monotonic() > ends:
+                    raise
+                pause(1)
 
     def get(self, kind: str, name: str, namespace: str = "") -> Object | None:
         """Give an object, or None where there is none."""

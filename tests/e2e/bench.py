@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from tests.e2e.api import Object, condition
 from tests.e2e.bench_objects import (
-    WORKER_SCALE,
+    LAB_SCALE,
     external,
+    lab_scale_crd,
     scaled_object,
     target,
-    worker_scale_crd,
 )
 from tests.e2e.calls import Call, Method, Outcome
 from tests.e2e.script import Answers
@@ -233,8 +233,8 @@ def _status(found: object) -> object:
 @contextmanager
 def bench(world: World, name: str, kind: str = "Deployment") -> Iterator[Bench]:
     """Set up a namespace, an address and a watch; clear all on leaving."""
-    if kind == WORKER_SCALE:
-        world.api.apply(worker_scale_crd())
+    if kind == LAB_SCALE:
+        world.api.apply(lab_scale_crd())
     namespace = world.namespace(name)
     with Sizes(api=world.api, kind=kind, namespace=namespace) as sizes:
         made = Bench(world=world, kind=kind, namespace=namespace, sizes=sizes, address="")

@@ -8,11 +8,11 @@ POLL = 2
 """Seconds between KEDA's polls."""
 COOLDOWN = 5
 """Seconds from the last active poll to zero."""
-WORKER_SCALE = "WorkerScale"
+LAB_SCALE = "LabScale"
 _GROUP = "lab.example"
 
 
-def worker_scale_crd() -> Object:
+def lab_scale_crd() -> Object:
     """Give the smallest custom resource that can be scaled; its replicas have no default."""
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     scale = {
@@ -30,24 +30,24 @@ def worker_scale_crd() -> Object:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"workerscales.{_GROUP}"},
+        "metadata": {"name": f"labscales.{_GROUP}"},
         "spec": {
             "group": _GROUP,
             "scope": "Namespaced",
-            "names": {"kind": WORKER_SCALE, "plural": "workerscales", "singular": "workerscale"},
+            "names": {"kind": LAB_SCALE, "plural": "labscales", "singular": "labscale"},
             "versions": [version],
         },
     }
 
 
 def target(kind: str, namespace: str, name: str, *, replicas: int | None) -> Object:
-    """Give a Deployment whose pods run anywhere, or a WorkerScale; None = without the field."""
+    """Give a Deployment whose pods run anywhere, or a LabScale; None = without the field."""
     size: Object = {} if replicas is None else {"replicas": replicas}
     return {
         "apiVersion": _version(kind),
         "kind": kind,
         "metadata": {"name": name, "namespace": namespace},
-        "spec": size if kind == WORKER_SCALE else size | _pods(name),
+        "spec": size if kind == LAB_SCALE else size | _pods(name),
     }
 
 
@@ -82,7 +82,7 @@ def hpa_behavior(**behavior: object) -> Object:
 
 
 def _version(kind: str) -> str:
-    return f"{_GROUP}/v1" if kind == WORKER_SCALE else "apps/v1"
+    return f"{_GROUP}/v1" if kind == LAB_SCALE else "apps/v1"
 
 
 def _pods(name: str) -> Object:

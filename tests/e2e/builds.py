@@ -47,6 +47,19 @@ KUBERAY = GoModule(
     programs=("ray-operator",),
     first_build="about 2 minutes on two cores",
 )
+OLDER_KUBERAY = GoModule(
+    name="kuberay-1.5",
+    source=STACK / "kuberay-1.5",
+    programs=("ray-operator",),
+    first_build="about 2 minutes on two cores",
+)
+"""Its gate for suspended worker groups is off."""
+TRAINER = GoModule(
+    name="trainer",
+    source=STACK / "trainer",
+    programs=("trainer-controller-manager",),
+    first_build="about 2 minutes on two cores",
+)
 JOBSET = GoModule(
     name="jobset",
     source=STACK / "jobset",
@@ -78,4 +91,5 @@ PROMETHEUS = GoModule(
 
 def programs(keda: str) -> tuple[GoModule, ...]:
     """Give all that a stack with a version of KEDA needs."""
-    return (ETCD, KUBERNETES, KWOK, KUEUE, KUBERAY, JOBSET, KEDA[keda], PROMETHEUS)
+    ray = (KUBERAY, OLDER_KUBERAY)
+    return (ETCD, KUBERNETES, KWOK, KUEUE, *ray, JOBSET, TRAINER, KEDA[keda], PROMETHEUS)

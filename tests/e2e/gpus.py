@@ -206,6 +206,11 @@ class Gpus:
         with self._changed:
             self._traffic.arrived[namespace] += count
 
+    def tasks(self, namespace: str, waiting: int) -> None:
+        """Say how many tasks the Ray head of a namespace has that wait for workers."""
+        with self._changed:
+            self._traffic.tasks[namespace] = waiting
+
     def scrape(self) -> tuple[HTTPStatus, str]:
         """Answer a scrape of `/metrics`, and take up the bursts that it shows."""
         with self._changed:

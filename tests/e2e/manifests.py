@@ -18,7 +18,9 @@ KUEUE_PATHS = (
     "kueue-x-k8s-io",
     "batch-v1-job",
     "jobset-x-k8s-io",
+    "trainer-kubeflow-org-v1alpha1-trainjob",
     "ray-io-v1-raycluster",
+    "ray-io-v1-rayjob",
     "apps-v1-deployment",
     "apps-v1-statefulset",
     "--v1-pod",
@@ -72,6 +74,18 @@ class Sources:
         return self.folder(builds.KUBERAY, path) / "config"
 
     @property
+    def trainer(self) -> Path:
+        """Give Trainer's manifests."""
+        path = "github.com/kubeflow/trainer/v2"
+        return self.folder(builds.TRAINER, path) / "manifests" / "base"
+
+    @property
+    def training_operator(self) -> Path:
+        """Give the older Training Operator's manifests, of the version that Kueue requires."""
+        path = "github.com/kubeflow/training-operator"
+        return self.folder(builds.KUEUE, path) / "manifests" / "base"
+
+    @property
     def keda(self) -> Path:
         """Give KEDA's manifests."""
         return self.folder(self._keda, "github.com/kedacore/keda/v2") / "config"
@@ -83,15 +97,16 @@ class Sources:
 
 
 def definitions(sources: Sources, *, url: str, authority: Path) -> Iterator[Object]:
-    """Give the CRDs of all programs; Kueue's convert between versions at a URL."""
-    folders = (
-        sources.kueue / "crd" / "bases",
-        sources.jobset / "crd" / "bases",
-        sources.kuberay / "crd" / "bases",
-        sources.keda / "crd" / "bases",
-    )
-    for folder in folders:
-        for definition in documents(*sorted(folder.glob("*.yaml"))):
+    """Give the CRDs of all programs; Kueue's convert between versions at a URL.
+
+    PyTorchJob is defined although nothing here runs one: what is refused needs no controller.
+    """
+    bases = (sources.kueue, sources.jobset, sources.kuberay, sources.keda)
+    files = [sorted((folder / "crd" / "bases").glob("*.yaml")) for folder in bases]
+    files.append(sorted((sources.trainer / "crds").glob("trainer.*.yaml")))
+    files.append([sources.training_operator / "crds" / "kubeflow.org_pytorchjobs.yaml"])
+    for paths in files:
+        for definition in documents(*paths):
             if definition["spec"]["names"]["plural"] in CONVERTED:
                 definition["spec"]["conversion"] = {
                     "strategy": "Webhook",
@@ -148,6 +163,18 @@ def jobset_webhooks(sources: Sources, *, url: str, authority: Path) -> Iterator[
         authority=authority,
         chosen=lambda _: True,
         pods={"objectSelector": JOBSET_PODS},
+    )
+
+
+def trainer_webhooks(sources: Sources, *, url: str, authority: Path) -> Iterator[Object]:
+    """Give Trainer's webhooks, at a URL."""
+    yield from _webhooks(
+        sources.trainer / "webhook" / "manifests.yaml",
+        name="trainer",
+        url=url,
+        authority=authority,
+        chosen=lambda _: True,
+        pods={},
     )
 
 

@@ -17,7 +17,19 @@ from tests.report import Report, say
 
 SIDE_BY_SIDE = 6
 """Scenarios at the same time: they wait more than they work."""
-KEPT = ("ScaledObject", "HorizontalPodAutoscaler", "Workload", "MachineSet", "Pod", "Node", "Event")
+KEPT = (
+    "ScaledObject",
+    "HorizontalPodAutoscaler",
+    "WorkerScale",
+    "Workload",
+    "RayCluster",
+    "RayJob",
+    "Job",
+    "MachineSet",
+    "Pod",
+    "Node",
+    "Event",
+)
 """Kinds whose objects are written down where a scenario failed."""
 
 
@@ -60,10 +72,9 @@ class Play:
     over: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def side_by_side(self, chosen: Sequence[Scenario]) -> None:
-        """Play scenarios in threads that end with the process, whatever they wait for."""
+    def side_by_side(self, rows: Sequence[Sequence[Scenario]]) -> None:
+        """Play rows of scenarios in threads that end with the process, whatever they wait for."""
         waiting: queue.SimpleQueue[Sequence[Scenario]] = queue.SimpleQueue()
-        rows = in_rows(chosen)
         for row in rows:
             waiting.put(row)
         threads = [
@@ -76,14 +87,18 @@ class Play:
             thread.join()
 
     def all(self, chosen: Sequence[Scenario]) -> None:
-        """Play side by side what disturbs nobody, the rest alone, and again alone what was late.
+        """Play side by side what disturbs nobody, then the rest, and again alone what was late.
+
+        The rest is a few rows beside each other, and then what disturbs everybody, by itself.
 
         Only what did not come in time has a second try. What must never happen and did is final.
         Where this is interrupted, what goes on in other threads until the end is not told. That
         each has a line, and that no program of the run ended by itself, is a check of its own.
         """
         try:
-            self.side_by_side([each for each in chosen if not each.alone])
+            calm = [each for each in chosen if not each.alone]
+            self.side_by_side(in_rows([each for each in calm if not each.later]))
+            self.side_by_side(in_rows([each for each in calm if each.later]))
             for each in chosen:
                 if each.alone:
                     self.one(each)
@@ -184,5 +199,5 @@ def in_rows(chosen: Sequence[Scenario]) -> list[list[Scenario]]:
     """Put those that share something into one row each, in their order; the longest row first."""
     rows: dict[str, list[Scenario]] = {}
     for each in chosen:
-        rows.setdefault(each.shares or f"{each.id} alone", []).append(each)
+        rows.setdefault(each.later or each.shares or f"{each.id} alone", []).append(each)
     return sorted(rows.values(), key=len, reverse=True)

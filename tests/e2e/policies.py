@@ -73,6 +73,7 @@ def policy(
             "vllm-requests": 'sum(vllm:num_requests_running{namespace="$namespace"}'
             ' + vllm:num_requests_waiting{namespace="$namespace"})',
             "gateway-requests": _gateway_requests(),
+            **{name: text for name, text in _shipped_queries().items() if name.startswith("ray-")},
         },
         **more,
     }
@@ -81,5 +82,9 @@ def policy(
 
 def _gateway_requests() -> str:
     """Give the shipped query with a window of seconds."""
-    shipped = yaml.safe_load((DEPLOY / "policy.yaml").read_text())["queries"]["gateway-requests"]
-    return str(shipped).replace("2m", "10s").replace("1h", "60s")
+    return _shipped_queries()["gateway-requests"].replace("2m", "10s").replace("1h", "60s")
+
+
+def _shipped_queries() -> dict[str, str]:
+    shipped: dict[str, str] = yaml.safe_load((DEPLOY / "policy.yaml").read_text())["queries"]
+    return shipped

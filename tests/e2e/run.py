@@ -19,8 +19,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 
-from tests.e2e import builds
+from tests.e2e import builds, deployed
 from tests.e2e.answers import Stub
+from tests.e2e.controllers import established
 from tests.e2e.gpus import Gpus
 from tests.e2e.machines import Machines, crds, node
 from tests.e2e.needs import needs
@@ -120,7 +121,9 @@ def world(folder: Path, *, keda: str, older_kueue: bool) -> Iterator[World]:
     """Give a running stack with GPUs, machines and our service installed."""
     with ExitStack() as held:
         running = held.enter_context(stack(folder, keda=keda, older_kueue=older_kueue))
-        running.api.apply(*crds())
+        running.api.apply(*crds(), *deployed.definitions())
+        for each in deployed.definitions():
+            established(running.plane, each)
         gpus = Gpus(running.api)
         held.callback(gpus.stop)
         gpus.start()
@@ -132,12 +135,16 @@ def world(folder: Path, *, keda: str, older_kueue: bool) -> Iterator[World]:
         scaler = _installation(running, gpus)
         held.callback(scaler.stop)
         scaler.start()
+        actuator = running.actuation(INSTALLATIONS[0], scaler.policy)
+        held.callback(actuator.stop)
+        actuator.start()
         yield World(
             api=running.api,
             stack=running,
             gpus=gpus,
             machines=machines,
             scaler=scaler,
+            actuator=actuator,
             stub=stub,
         )
 

@@ -21,6 +21,8 @@ class Traffic:
     """In the servers' queues."""
     arrived: Counter[str] = field(default_factory=Counter)
     """That ever came to the gateway; only a namespace that is named here has its counter."""
+    tasks: Counter[str] = field(default_factory=Counter)
+    """Ray's tasks that wait for workers; only a namespace that is named here has a Ray head."""
 
     def exposition(self, pods: Sequence[tuple[str, str]]) -> str:
         """Write vLLM's gauges of (namespace, pod) that run, and Istio's counter besides.
@@ -32,10 +34,15 @@ class Traffic:
             ({"destination_service_namespace": namespace}, str(count))
             for namespace, count in self.arrived.items()
         )
+        tasks = (
+            ({"namespace": namespace, "State": "PENDING_NODE_ASSIGNMENT"}, str(count))
+            for namespace, count in self.tasks.items()
+        )
         return (
             family("vllm:num_requests_running", "gauge", "In work.", _spread(pods, self.running))
             + family("vllm:num_requests_waiting", "gauge", "Waiting.", _spread(pods, self.waiting))
             + family("istio_requests_total", "counter", "Requests.", gateway)
+            + family("ray_tasks", "gauge", "Tasks.", tasks)
         )
 
 

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.e2e import builds
+from tests.e2e.actuation import Actuation, Gate
 from tests.e2e.api import KUEUE, Api
 from tests.e2e.certificates import Certificates, make_certificates
 from tests.e2e.control_plane import ControlPlane, start_control_plane
-from tests.e2e.controllers import (
-    Controllers,
-    external_metrics_available,
-    start_controllers,
-)
+from tests.e2e.controllers import Controllers, start_controllers
+from tests.e2e.keda import external_metrics_available
 from tests.e2e.manifests import Sources
 from tests.e2e.older import OlderApi
 from tests.e2e.processes import Program, Programs
@@ -35,6 +33,8 @@ INSTALLATIONS = (
     "rolling",
     "single",
     "frozen",
+    "holding",
+    "keeping",
 )
 """Namespaces into which our service can be installed; each has a loopback address of its own.
 
@@ -107,6 +107,19 @@ class Stack:
         """Give a kubeconfig for `system:serviceaccount:NAMESPACE:NAME`."""
         _, _, namespace, name = user.split(":")
         return self.plane.account(namespace, name, url=self.way)
+
+    def actuation(self, namespace: str, policy: str, *, label: str = "") -> Actuation:
+        """Give our actuator, not yet started; it sees WorkerScales with this label alone."""
+        url = self.older.url if self.older else self.api.url
+        return Actuation(
+            api=self.api,
+            programs=self.programs,
+            namespace=namespace,
+            policy=policy,
+            folder=self.folder / "volumes",
+            kubeconfig_for=self._kubeconfig,
+            gate=Gate(url, authority=self.api.authority, label=label),
+        )
 
     def prometheus(self, name: str, *, target: str, honor_labels: bool = False) -> Prometheus:
         """Start a Prometheus that scrapes an exporter."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.e2e.bench_objects import WORKER_SCALE, external, scaled_object, target
+from tests.e2e.bench_objects import LAB_SCALE, external, scaled_object, target
 from tests.e2e.sizes import Size, Sizes
 from tests.e2e.survivors import survivors
 from tests.e2e.test_sizes import FakeWatch
@@ -41,7 +41,7 @@ def test_what_was_never_seen_did_not_survive() -> None:
 
 def test_a_scaled_object_points_at_its_target() -> None:
     """Of either kind, by the version that the target has."""
-    for kind in ("Deployment", WORKER_SCALE):
+    for kind in ("Deployment", LAB_SCALE):
         aim = scaled_object(kind, "lab", "a", changes={})["spec"]["scaleTargetRef"]
         made = target(kind, "lab", "a", replicas=1)
         assert aim == {
@@ -53,8 +53,8 @@ def test_a_scaled_object_points_at_its_target() -> None:
 
 def test_absent_replicas_are_absent() -> None:
     """Zero is a size."""
-    assert target(WORKER_SCALE, "lab", "a", replicas=0)["spec"] == {"replicas": 0}
-    assert target(WORKER_SCALE, "lab", "a", replicas=None)["spec"] == {}
+    assert target(LAB_SCALE, "lab", "a", replicas=0)["spec"] == {"replicas": 0}
+    assert target(LAB_SCALE, "lab", "a", replicas=None)["spec"] == {}
 
 
 def test_a_trigger_has_its_address_and_metadata() -> None:

@@ -15,8 +15,8 @@ def _played(_: World) -> str:
     return ""
 
 
-def _scenario(name: str, *, shares: str = "") -> Scenario:
-    return Scenario(id=name, title=name, play=_played, shares=shares)
+def _scenario(name: str, *, shares: str = "", later: str = "") -> Scenario:
+    return Scenario(id=name, title=name, play=_played, shares=shares, later=later)
 
 
 def test_scenarios_that_share_nothing_have_a_row_each() -> None:
@@ -36,6 +36,13 @@ def test_a_scenario_is_not_in_the_row_of_those_that_share_its_id() -> None:
     """Ids and what is shared are different names."""
     lone, other = _scenario("x"), _scenario("other", shares="x")
     assert in_rows([lone, other]) == [[lone], [other]]
+
+
+def test_what_comes_later_for_the_same_cause_is_one_row() -> None:
+    """Whatever else it shares; what comes later for another cause goes on beside it."""
+    first, second = _scenario("1", later="KEDA", shares="x"), _scenario("2", later="KEDA")
+    other = _scenario("3", later="Kueue")
+    assert in_rows([first, other, second]) == [[first, second], [other]]
 
 
 class Stage:
@@ -68,7 +75,7 @@ def _play(folder: Path, *scenarios: Scenario, stage: Stage | None = None) -> Pla
     return play
 
 
-def _acts(name: str, *acts: BaseException | str, alone: bool = False) -> Scenario:
+def _acts(name: str, *acts: BaseException | str, alone: bool = False, later: str = "") -> Scenario:
     """Give a scenario that does one thing after the other, once each time it is played."""
     left = list(acts)
 
@@ -78,7 +85,7 @@ def _acts(name: str, *acts: BaseException | str, alone: bool = False) -> Scenari
             raise done
         return done
 
-    return Scenario(id=name, title=name, play=act, alone=alone)
+    return Scenario(id=name, title=name, play=act, alone=alone, later=later)
 
 
 def test_what_came_late_is_played_once_more(tmp_path: Path) -> None:
@@ -104,8 +111,13 @@ def test_what_must_never_happen_is_final(tmp_path: Path) -> None:
 
 def test_those_that_disturb_others_come_after_them(tmp_path: Path) -> None:
     """Whatever their place in the list."""
-    play = _play(tmp_path, _acts("rough", "1", alone=True), _acts("calm", "2"))
-    assert [each["id"] for each in play.lines] == ["calm", "rough"]
+    play = _play(
+        tmp_path,
+        _acts("rough", "1", alone=True),
+        _acts("restarts", "2", later="KEDA"),
+        _acts("calm", "3"),
+    )
+    assert [each["id"] for each in play.lines] == ["calm", "restarts", "rough"]
 
 
 def test_what_must_never_happen_is_final_whatever_happens_while_it_is_cleaned_up(

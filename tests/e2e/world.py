@@ -4,12 +4,17 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tests.e2e.actuation import Actuation
 from tests.e2e.answers import Stub
 from tests.e2e.api import Api
 from tests.e2e.gpus import Gpus
 from tests.e2e.machines import Machines
 from tests.e2e.service import Installation
 from tests.e2e.stack import Stack
+
+DISTURBS_KEDA = "disturbs KEDA"
+WITHOUT_KEDA = "does without KEDA"
+"""Words for `Scenario.later`; these two rows are played beside each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +28,8 @@ class World:
     machines: Machines
     scaler: Installation
     """Two replicas of our service behind one address, for scenarios without faults."""
+    actuator: Actuation
+    """The one that acts for all scenarios but those with one of their own."""
     stub: Stub
     """A scaler that answers what it is told to."""
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
@@ -43,7 +50,9 @@ class Scenario:
     play: Callable[[World], str]
     """Gives what was measured; raises AssertionError where it does not happen."""
     alone: bool = False
-    """It disturbs others, so nothing else runs beside it."""
+    """It disturbs everybody, so nothing else runs beside it."""
+    later: str = ""
+    """It is played once all others are through, one after the other with those of the same word."""
     shares: str = ""
     """What it uses together with others: these are played one after the other."""
     long: bool = False

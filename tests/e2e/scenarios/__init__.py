@@ -9,6 +9,11 @@ from tests.e2e.scenarios import (
     growth,
     growth_nodes,
     growth_sizes,
+    hold,
+    hold_faults,
+    hold_lost,
+    hold_refused,
+    hold_released,
     idle,
     idle_kueue,
     patients,
@@ -17,7 +22,14 @@ from tests.e2e.scenarios import (
 )
 from tests.e2e.world import Scenario
 
-POOLS = (*growth.POOLS, *growth_sizes.POOLS, *growth_nodes.POOLS, *replicas.POOLS, *patients.POOLS)
+POOLS = (
+    *growth.POOLS,
+    *growth_sizes.POOLS,
+    *growth_nodes.POOLS,
+    *replicas.POOLS,
+    *patients.POOLS,
+    *hold.POOLS,
+)
 """Pools of the policy; a node belongs to one by its label."""
 NAMESPACES = idle.NAMESPACES
 """Namespaces of the policy with thresholds of their own."""
@@ -27,6 +39,11 @@ SCENARIOS: tuple[Scenario, ...] = (
     *growth_nodes.SCENARIOS,
     *idle.SCENARIOS,
     *idle_kueue.SCENARIOS,
+    *hold.SCENARIOS,
+    *hold_refused.SCENARIOS,
+    *hold_released.SCENARIOS,
+    *hold_lost.SCENARIOS,
+    *hold_faults.SCENARIOS,
     *contract.SCENARIOS,
     *race.SCENARIOS,  # after the idle ones: each brings replicas of its own, which need the CPU
     *replicas.SCENARIOS,

@@ -9,7 +9,7 @@ from tests.e2e.calls import Method
 from tests.e2e.scenarios.contract_errors import ERRORS
 from tests.e2e.script import Answers, Fault, wants
 from tests.e2e.waiting import pause, until
-from tests.e2e.world import Scenario, World
+from tests.e2e.world import DISTURBS_KEDA, Scenario, World
 
 WORKERS = 10
 """HPAs that the controller manager reads at once."""
@@ -157,7 +157,11 @@ def c34(world: World) -> str:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    Scenario(id="C32", title="hung scalers hold, and stall every HPA", play=c32, alone=True),
-    Scenario(id="C33", title="a hung first spec stalls every new one", play=c33, alone=True),
-    Scenario(id="C34", title="a restarted operator touches nothing", play=c34, alone=True),
+    Scenario(
+        id="C32", title="hung scalers hold, and stall every HPA", play=c32, later=DISTURBS_KEDA
+    ),
+    Scenario(
+        id="C33", title="a hung first spec stalls every new one", play=c33, later=DISTURBS_KEDA
+    ),
+    Scenario(id="C34", title="a restarted operator touches nothing", play=c34, later=DISTURBS_KEDA),
 )

@@ -4,7 +4,7 @@ import time
 
 from tests.e2e.api import condition
 from tests.e2e.bench import SOON, Bench, bench
-from tests.e2e.bench_objects import WORKER_SCALE
+from tests.e2e.bench_objects import LAB_SCALE
 from tests.e2e.calls import Method
 from tests.e2e.script import Answers, Pairs, wants
 from tests.e2e.waiting import pause
@@ -65,7 +65,7 @@ def c28(world: World) -> str:
 
 def c29(world: World) -> str:
     """A custom resource follows with any non-empty selector, whether its status does or not."""
-    with bench(world, "c29", WORKER_SCALE) as b:
+    with bench(world, "c29", LAB_SCALE) as b:
         for name in ("mirrored", "lagging"):
             b.target(name, replicas=0, answers=IDLE)
             b.report(name, replicas=0, selector=SELECTOR)
@@ -87,7 +87,7 @@ def c29(world: World) -> str:
 
 def c30(world: World) -> str:
     """Without a selector, or by metricType Value, a custom resource only wakes and sleeps."""
-    with bench(world, "c30", WORKER_SCALE) as b:
+    with bench(world, "c30", LAB_SCALE) as b:
         b.target("bare", replicas=0, answers=IDLE)
         b.target("value", replicas=0, answers=IDLE, trigger={"metricType": "Value"})
         b.report("value", replicas=0, selector=SELECTOR)
@@ -114,7 +114,7 @@ def c30(world: World) -> str:
 
 def c31(world: World) -> str:
     """A custom resource whose spec.replicas is absent is not accepted."""
-    with bench(world, "c31", WORKER_SCALE) as b:
+    with bench(world, "c31", LAB_SCALE) as b:
         began = time.monotonic()
         b.target("absent", replicas=None, answers=wants(1))
         b.becomes("absent", "Ready", "False")

@@ -3,7 +3,7 @@
 import time
 
 from tests.e2e.bench import SOON, Bench, bench
-from tests.e2e.bench_objects import WORKER_SCALE, hpa_behavior
+from tests.e2e.bench_objects import LAB_SCALE, hpa_behavior
 from tests.e2e.script import Answers, Pairs, wants
 from tests.e2e.waiting import pause
 from tests.e2e.world import Scenario, World
@@ -51,7 +51,7 @@ def c02(world: World) -> str:
 
 def c03(world: World) -> str:
     """Act on a step of 10 % only where the HPA's tolerance is set to zero."""
-    with bench(world, "c03", WORKER_SCALE) as b:
+    with bench(world, "c03", LAB_SCALE) as b:
         _at_twenty(b)
         passed = ((b.hpa("strict") or {})["spec"])["behavior"]["scaleUp"]
         assert passed["tolerance"] == "0"

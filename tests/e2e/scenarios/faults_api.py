@@ -5,8 +5,8 @@ import time
 from contextlib import suppress
 
 from tests.e2e.api import Object, RefusedError, is_true
-from tests.e2e.controllers import external_metrics_available
 from tests.e2e.devices import runs
+from tests.e2e.keda import external_metrics_available
 from tests.e2e.observed import RIGHT, SETTLED, WATCHED, Patients
 from tests.e2e.policies import MAX_WATCH_AGE
 from tests.e2e.replica import PREFIX

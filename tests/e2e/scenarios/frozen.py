@@ -14,7 +14,7 @@ from tests.e2e.replica import Replica
 from tests.e2e.script import wants
 from tests.e2e.service import Installation
 from tests.e2e.waiting import pause
-from tests.e2e.world import Scenario, World
+from tests.e2e.world import DISTURBS_KEDA, Scenario, World
 
 FROZEN = 60.0
 INTO = 10.0
@@ -131,5 +131,5 @@ def _longest_gap(b: Bench, since: float) -> float:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    Scenario(id="F11", title="our service is frozen for a minute", play=f11, alone=True),
+    Scenario(id="F11", title="our service is frozen for a minute", play=f11, later=DISTURBS_KEDA),
 )

@@ -7,7 +7,7 @@ the target to zero. It is a matter of chance, so many targets are polled often a
 import time
 
 from tests.e2e.bench import Bench, bench
-from tests.e2e.bench_objects import WORKER_SCALE
+from tests.e2e.bench_objects import LAB_SCALE
 from tests.e2e.busy import REPLICAS, OperatorLog, aging, busy
 from tests.e2e.replica import Replica
 from tests.e2e.script import Answers, Fault, wants
@@ -55,7 +55,7 @@ def _kill(replica: Replica) -> None:
 
 def f0c(world: World) -> str:
     """Errors for as long: some go to zero with KEDA 2.21, so the harness can see it."""
-    with bench(world, "f0c", WORKER_SCALE) as b:
+    with bench(world, "f0c", LAB_SCALE) as b:
         names = [
             b.target(f"t-{number}", replicas=REPLICAS, answers=wants(REPLICAS), push=number % 2 > 0)
             for number in range(TARGETS)

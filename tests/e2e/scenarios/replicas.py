@@ -22,7 +22,7 @@ from tests.e2e.scenarios.rooms import Room, room
 from tests.e2e.service import Installation
 from tests.e2e.stack import service_address
 from tests.e2e.waiting import pause, until
-from tests.e2e.world import Scenario, World
+from tests.e2e.world import DISTURBS_KEDA, Scenario, World
 
 POOL = "f8"
 POOLS = (pool(POOL, provisioningTimeout="10m"),)
@@ -226,5 +226,7 @@ def _roll(lot: Busy) -> str:
 
 SCENARIOS: tuple[Scenario, ...] = (
     Scenario(id="F8", title="a replica that lags lets no size dip", play=f8),
-    Scenario(id="F10", title="KEDA restarts, our replicas are replaced", play=f10, alone=True),
+    Scenario(
+        id="F10", title="KEDA restarts, our replicas are replaced", play=f10, later=DISTURBS_KEDA
+    ),
 )

@@ -1,0 +1,206 @@
+"""A hold that Kueue ends: preempted, out of time, or its nodes gone; nothing is left suspended."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.e2e.api import Object, condition, is_true
+from tests.e2e.operators import with_settings
+from tests.e2e.policies import POOL_LABEL
+from tests.e2e.queues import job, local_queue
+from tests.e2e.scenarios.crews import GPUS_OF_NODE, LOOK, QUEUE, SOON, Crew, crew, moment, place
+from tests.e2e.waiting import pause, throughout, until
+from tests.e2e.world import WITHOUT_KEDA, Scenario, World
+
+PODS, EACH = 2, 4
+ALL = PODS * EACH
+PRIORITY = "h5-high"
+TIMEOUT, RECOVERY = 30, 8
+"""Seconds for pods to be ready at first, and again."""
+PAST_RECOVERY = RECOVERY + 4.0
+
+
+def h5(world: World) -> str:
+    """Preempt what is held: it comes back with all its pods, nothing left suspended."""
+    world.api.apply(
+        {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "WorkloadPriorityClass",
+            "metadata": {"name": PRIORITY},
+            "value": 1000,
+        }
+    )
+    kinds = ("RayCluster", "JobSet", "RayJob")
+    with ThreadPoolExecutor() as threads:
+        found = [threads.submit(_preempted, world, kind) for kind in kinds]
+    return "; ".join(f"{kind}: {each.result()}" for kind, each in zip(kinds, found, strict=True))
+
+
+def _preempted(world: World, kind: str) -> str:
+    with (
+        place(world, f"h5-{kind.lower()}", gpus=ALL) as there,
+        crew(world, kind, namespace=there.name, pods=PODS, gpus=EACH) as c,
+    ):
+        c.hold()
+        before = c.note("H5", "held")
+        rival = world.namespace(f"{there.name}-rival")
+        world.api.apply(local_queue(QUEUE, namespace=rival, cluster_queue=there.name))
+        since = time.monotonic()
+        world.gpus.busy(there.name)
+        world.api.create(_rival(rival))
+        try:
+            until(lambda: _evicted(c), f"{kind} is preempted", within=SOON, every=LOOK)
+            cleared = until(lambda: _cleared(c), "the hold is cleared", within=SOON, every=LOOK)
+            assert cleared
+            took = time.monotonic() - since
+            until(lambda: _job_runs(world, rival), "the rival runs", within=SOON, every=LOOK)
+            assert not c.running(), "workers run beside the rival"
+            c.note("H5", "preempted")
+        finally:
+            world.api.delete("Job", "rival", rival)
+        freed = time.monotonic()
+        ran = c.runs() - freed
+        c.uses(ALL)
+        after = c.note("H5", "after")
+        assert after.claim.uid == before.claim.uid, f"another Workload: {after}, was {before}"
+        assert after.claim.admitted, str(after)
+        assert after.suspended == (), f"left suspended: {after}"
+        return f"hold cleared {took:.1f} s after the rival came, all pods {ran:.1f} s after it left"
+
+
+def _rival(namespace: str) -> Object:
+    wanted = job("rival", namespace=namespace, queue=QUEUE, pods=1, gpus=ALL)
+    wanted["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = PRIORITY
+    return wanted
+
+
+def _evicted(c: Crew) -> bool:
+    return c.claim().evictions > 0 or is_true(c.workload(), "Evicted")
+
+
+def _cleared(c: Crew) -> bool:
+    """Say whether nothing of ours keeps pods away: Kueue's own suspension does meanwhile."""
+    own = [each for each in c.suspended() if "group" in each or "parallelism" in each]
+    return not own and not c.status().get("hold")
+
+
+def _job_runs(world: World, namespace: str) -> bool:
+    found = world.api.list("Pod", namespace)
+    return any(each["status"].get("phase") == "Running" for each in found)
+
+
+def h6(world: World) -> str:
+    """Hold and wake under waitForPodsReady with short times."""
+    waits = {
+        "waitForPodsReady": {
+            "timeout": f"{TIMEOUT}s",
+            "recoveryTimeout": f"{RECOVERY}s",
+            "blockAdmission": False,
+        }
+    }
+    kueue = world.stack.controllers.kueue
+    with with_settings(world.stack.plane, kueue, **waits), ThreadPoolExecutor() as threads:
+        kinds = ("RayCluster", "RayJob", "JobSet", "TrainJob")
+        found = [threads.submit(_under_a_clock, world, kind) for kind in kinds]
+        said = [f"{kind} {each.result()}" for kind, each in zip(kinds, found, strict=True)]
+    return f"timeout {TIMEOUT} s, recoveryTimeout {RECOVERY} s: " + "; ".join(said)
+
+
+def _under_a_clock(world: World, kind: str) -> str:
+    with (
+        place(world, f"h6-{kind.lower()}", gpus=ALL) as there,
+        crew(world, kind, namespace=there.name, pods=PODS, gpus=EACH) as c,
+    ):
+        until(lambda: is_true(c.workload(), "PodsReady"), "PodsReady", within=SOON, every=LOOK)
+        before = c.claim()
+        c.hold()
+        since = time.monotonic()
+        pause(PAST_RECOVERY)
+        c.kept(before, since)
+        there.lose_nodes()
+        nodes_first = kind in {"JobSet", "TrainJob"}
+        world.gpus.busy(there.name)
+        asked = time.monotonic()
+        c.annotate(wake=moment())
+        if nodes_first:
+            c.becomes("WakePending")
+            assert "parallelism 0" in " ".join(c.suspended()), c.suspended()
+        throughout(lambda: c.claim() == before, "kept without nodes", seconds=PAST_RECOVERY)
+        there.node()
+        noded = time.monotonic()
+        ran = c.runs() - noded
+        assert not c.claim().evictions, f"evicted: {c.claim()}"
+        assert c.claim().uid == before.uid
+        assert c.suspended() == (), c.suspended()
+        waited = "waited for nodes" if nodes_first else "given back at once"
+        return (
+            f"held {asked - since:.0f} s and kept; woken without nodes {waited}, "
+            f"{noded - asked:.0f} s not evicted, all run {ran:.1f} s after the node"
+        )
+
+
+def h7(world: World) -> str:
+    """Lose nodes under topology-aware scheduling: one, then both."""
+    with (
+        place(world, "h7", gpus=ALL, nodes=2, aware=True) as there,
+        crew(world, "RayCluster", namespace=there.name, pods=PODS, gpus=EACH) as c,
+    ):
+        before = c.note("H7", "before")
+        c.hold()
+        assert "opology" in c.status()["message"] + str(c.scale()), "topology is not spoken of"
+        since = time.monotonic()
+        used = _assigned_nodes(c)
+        there.lose_nodes(used[0])
+        until(
+            lambda: used[0] not in _assigned_nodes(c) or _evicted(c),
+            "the assignment moves",
+            within=SOON,
+            every=LOOK,
+        )
+        moved = time.monotonic() - since
+        kept = not c.claim().evictions and c.claim().uid == before.claim.uid
+        assert kept, f"one node gone, room elsewhere: {c.claim()}"
+        c.note("H7", "one node gone")
+        world.gpus.busy(there.name)
+        gone = time.monotonic()
+        there.lose_nodes()
+        until(lambda: _evicted(c), "evicted", within=SOON, every=LOOK)
+        until(lambda: _cleared(c), "the hold is cleared", within=SOON, every=LOOK)
+        cleared = time.monotonic() - gone
+        c.note("H7", "both gone")
+        there.node(2)
+        back = time.monotonic()
+        ran = c.runs() - back
+        after = c.note("H7", "after")
+        assert after.claim.uid == before.claim.uid
+        assert after.suspended == (), str(after)
+        return (
+            f"one node gone: assignment moved after {moved:.1f} s, kept; both gone: evicted "
+            f"({condition(c.workload(), 'Evicted').get('reason', 'over')}), hold cleared "
+            f"{cleared:.1f} s later, all run {ran:.1f} s after a new node"
+        )
+
+
+def _assigned_nodes(c: Crew) -> list[str]:
+    """Name the nodes that its workers are assigned to."""
+    status = c.workload().get("status") or {}
+    text = str((status.get("admission") or {}).get("podSetAssignments", ()))
+    there = c.world.api.list("Node", labels=f"{POOL_LABEL}={c.namespace}")
+    names = [f"{c.namespace}-gpu-{number}" for number in range(GPUS_OF_NODE)]
+    assert there, "no node is left"
+    return [each for each in names if f"'{each}'" in text]
+
+
+SCENARIOS: tuple[Scenario, ...] = (
+    Scenario(
+        id="H5", title="preempted while held: back with all its pods", play=h5, later=WITHOUT_KEDA
+    ),
+    Scenario(
+        id="H6",
+        title="waitForPodsReady: held ones stay, a JobSet waits for nodes",
+        play=h6,
+        later=WITHOUT_KEDA,
+    ),
+    Scenario(
+        id="H7", title="nodes lost under topology-aware scheduling", play=h7, later=WITHOUT_KEDA
+    ),
+)
