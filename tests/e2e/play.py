@@ -126,9 +126,7 @@ class Play:
                 return
             if late and not last:
                 self.late.append(scenario)
-                say(
-                    f"late {scenario.id:4} {scenario.title}: {wrong}; played again at the end, alone"
-                )
+                say(f"late {scenario.id:4} {scenario.title}: {wrong}; again later, alone")
                 return
             measured = f"{measured} (second try)" if measured and last else measured
             what = f"{scenario.id:4} {scenario.title}"

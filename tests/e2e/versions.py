@@ -50,10 +50,11 @@ not played. Versions between two columns were not played at all.
   promises. A *no* in these rows is told below.
 - **C** is not about this service: what KEDA does with a scaler's answers, held against KEDA
   {newest}. A *no* is a difference of that KEDA, told in the words of the check that found it.
-- Column *Kueue v1beta1*: the newest KEDA and Kueue, but our service is shown `v1beta1` objects alone.
-- KEDA 2.16 can't set the HPA's `tolerance` (G6): a pool of 20 nodes does not get its 21st until two
-  more are needed, and the service says so (`Swallowed`). Older KEDA comes back to a push stream later
-  after a restart (F10, C34): until then it polls.
+- Column *Kueue v1beta1*: the newest KEDA and Kueue, but our service is shown `v1beta1` objects
+  alone.
+- KEDA 2.16 can't set the HPA's `tolerance` (G6): a pool of 20 nodes does not get its 21st until
+  more are needed, and the service says so (`Swallowed`). Older KEDA comes back to a push stream
+  later after a restart (F10, C34): until then it polls.
 
 """
 
