@@ -67,7 +67,7 @@ e2e: setup ## play every scenario with the real KEDA, Kueue, Prometheus ...; nee
 e2e-build: setup ## only build those programs into .build/, once
 	@$(BIN)/python -m tests.e2e.run --build
 
-e2e-all: setup ## the same with other versions of KEDA and Kueue's older objects
+e2e-all: setup ## play with older versions too and write docs/compatibility.md; 90 minutes
 	@$(BIN)/python -m tests.e2e.versions
 
 bench: setup ## measure, each figure beside its goal

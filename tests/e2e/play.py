@@ -109,6 +109,9 @@ class Play:
             self.report.check("every scenario was played to its end", ok=not lost, found=lost)
             died = self.world.stack.programs.died()
             self.report.check("no program ended by itself", ok=not died, found="; ".join(died))
+        except KeyboardInterrupt:
+            say(f"interrupted after {len(self.lines)} of {len(chosen)} scenarios: stopping ...")
+            raise
         finally:
             self.over.set()
             if self.results:
@@ -129,15 +132,16 @@ class Play:
             if died and not isinstance(first, DiedError):
                 wrong = "; ".join([wrong, *died])
             late = isinstance(first, NeverCameError) and not died
-            with suppress(OSError):  # a full disk must not hide what failed
-                self._keep(scenario, traceback.format_exc())
+            if not self.over.is_set():
+                with suppress(OSError):  # a full disk must not hide what failed
+                    self._keep(scenario, traceback.format_exc())
         seconds = time.monotonic() - began
         with self._lock:
             if self.over.is_set():
                 return
             if late and not last:
                 self.late.append(scenario)
-                say(f"late {scenario.id:4} {scenario.title}: {wrong}")
+                say(f"late {scenario.id:4} {scenario.title}: {wrong}; again later, alone")
                 return
             measured = f"{measured} (second try)" if measured and last else measured
             what = f"{scenario.id:4} {scenario.title}"

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -52,15 +51,28 @@ def throughout(look: Callable[[], object], what: str, *, seconds: float) -> None
 def together(*parts: Callable[[], T]) -> list[T]:
     """Play parts of a scenario side by side and give what each gives, in their order.
 
+    Their threads end with the process: whoever is interrupted does not wait for what they wait for.
+
     Raises:
         BaseException: the gravest of their errors: that something was late hides nothing else.
     """
-    with ThreadPoolExecutor(max(1, len(parts))) as pool:
-        started = [pool.submit(part) for part in parts]
-        errors = [found for each in started for found in (each.exception(),) if found is not None]
+    given: dict[int, T] = {}
+    errors: list[BaseException] = []
+
+    def play(number: int, part: Callable[[], T]) -> None:
+        try:
+            given[number] = part()
+        except BaseException as error:  # noqa: BLE001  # raised below, in the scenario's thread
+            errors.append(error)
+
+    threads = [threading.Thread(target=play, args=each, daemon=True) for each in enumerate(parts)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     for error in sorted(errors, key=lambda one: isinstance(one, NeverCameError)):
         raise error
-    return [each.result() for each in started]
+    return [given[number] for number in range(len(parts))]
 
 
 def pause(seconds: float) -> None:
