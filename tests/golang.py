@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -102,13 +103,19 @@ def _compile(module: GoModule, go: str) -> None:
             cwd=module.source,
             stdout=output,
             stderr=output,
+            process_group=0,
         ) as process,
     ):
-        while process.poll() is None:
-            try:
-                process.wait(PROGRESS_EVERY)
-            except subprocess.TimeoutExpired:
-                say(f"  {module.name}: {time.monotonic() - began:.0f} s, {_latest(log)}")
+        try:
+            while process.poll() is None:
+                try:
+                    process.wait(PROGRESS_EVERY)
+                except subprocess.TimeoutExpired:
+                    say(f"  {module.name}: {time.monotonic() - began:.0f} s, {_latest(log)}")
+        except BaseException:
+            # Its compilers too: they would go on with nobody to use what they make.
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
     if process.returncode != 0:
         raise CannotBuildError(f"go build failed: {log.read_text()[-1500:]}")
     say(f"  {module.name}: built in {time.monotonic() - began:.0f} s")
@@ -121,7 +128,9 @@ def _latest(log: Path) -> str:
 
 def _state(module: GoModule, go: str) -> str:
     """Sum up what a build depends on."""
-    version = subprocess.run([go, "version"], check=True, capture_output=True, text=True).stdout
+    version = subprocess.run(
+        [go, "version"], check=True, capture_output=True, text=True, cwd=module.source
+    ).stdout
     how = (version, FLAGS, LINK, module.link, module.tags, os.environ.get("GOFLAGS"))
     digest = hashlib.sha256(repr(how).encode())
     for path in sorted(module.source.iterdir()):

@@ -206,7 +206,7 @@ def test_kinds_of_target() -> None:
     kinds = {
         example["spec"]["scaleTargetRef"].get("kind", "Deployment") for example in EXAMPLES.values()
     }
-    assert kinds == {"MachineSet", "MachineDeployment", "Deployment", "StatefulSet"}
+    assert kinds == {"MachineSet", "MachineDeployment", "Deployment", "StatefulSet", "WorkerScale"}
 
 
 def test_check_accepts_all() -> None:

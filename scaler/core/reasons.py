@@ -124,5 +124,6 @@ CLASS_WORDS: Mapping[str, str] = {
     WorkloadClass.PREEMPTING: "waits for preemption victims",
     WorkloadClass.BLOCKED: "waits for earlier pods to be Ready",
     WorkloadClass.NOT_EVALUATED: "not looked at by Kueue yet",
+    WorkloadClass.HELD: "admitted, its workers at zero",
 }
 """What the letters mean, for people."""

@@ -67,6 +67,7 @@ class WireHold(Wire):
     reserved_at: Time | None = None
     evictions: int = 0
     target_uid: str = ""
+    taken_at: Time | None = None
     gone_at: Time | None = None
     waking_at: Time | None = None
     reason: str = ""

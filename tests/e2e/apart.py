@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -63,9 +64,15 @@ def lead(scaler: Installation, passage: Passage) -> None:
 
     def led(user: str) -> Path:
         path = direct(user)
-        config = json.loads(path.read_text())
-        config["clusters"][0]["cluster"]["server"] = f"https://{LOOPBACK}:{passage.port}"
-        path.write_text(json.dumps(config))
+        path.write_text(by_passage(path.read_text(), passage.port))
         return path
 
     scaler.kubeconfig_for = led
+
+
+def by_passage(kubeconfig: str, port: int) -> str:
+    """Give a kubeconfig that leads to a port of loopback, by the protocol that it had."""
+    config = json.loads(kubeconfig)
+    cluster = config["clusters"][0]["cluster"]
+    cluster["server"] = f"{urlsplit(cluster['server']).scheme}://{LOOPBACK}:{port}"
+    return json.dumps(config)

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypedDict
 
 from tests.e2e.waiting import NeverCameError
@@ -32,6 +33,10 @@ KEPT = (
 """Kinds whose objects are written down where a scenario failed."""
 
 
+class DiedError(Exception):
+    """A program that all scenarios need has ended by itself: nothing can be played any more."""
+
+
 class Line(TypedDict):
     """What came out of one scenario."""
 
@@ -41,6 +46,13 @@ class Line(TypedDict):
     seconds: float
     said: str
     """What was measured, or why it failed."""
+
+
+def write_lines(file: Path, lines: Sequence[Line]) -> None:
+    """Write lines as JSON, in one step: whoever is killed meanwhile leaves the last ones."""
+    fresh = file.with_name(f"{file.name}.part")
+    fresh.write_text(json.dumps(lines, indent=1))
+    fresh.replace(file)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,6 +65,8 @@ class Play:
     world: World
     report: Report
     lines: list[Line] = field(default_factory=list)
+    results: Path | None = None
+    """Where lines are written to as they come, so that a run that is killed keeps what it has."""
     late: list[Scenario] = field(default_factory=list)
     """What did not come in time: on a machine that does too much at once that proves nothing."""
     over: threading.Event = field(default_factory=threading.Event)
@@ -78,7 +92,8 @@ class Play:
         The rest is a few rows beside each other, and then what disturbs everybody, by itself.
 
         Only what did not come in time has a second try. What must never happen and did is final.
-        Where this is interrupted, what goes on in other threads until the end is not told.
+        Where this is interrupted, what goes on in other threads until the end is not told. That
+        each has a line, and that no program of the run ended by itself, is a check of its own.
         """
         try:
             calm = [each for each in chosen if not each.alone]
@@ -89,8 +104,15 @@ class Play:
                     self.one(each)
             for each in tuple(self.late):
                 self.one(each, last=True)
+            told = {line["id"] for line in self.lines}
+            lost = [each.id for each in chosen if each.id not in told]
+            self.report.check("every scenario was played to its end", ok=not lost, found=lost)
+            died = self.world.stack.programs.died()
+            self.report.check("no program ended by itself", ok=not died, found="; ".join(died))
         finally:
             self.over.set()
+            if self.results:
+                write_lines(self.results, self.lines)
 
     def one(self, scenario: Scenario, *, last: bool = False) -> None:
         """Play one scenario and print its line."""
@@ -99,11 +121,16 @@ class Play:
         began = time.monotonic()
         wrong, late = "", False
         try:
+            self._whole()
             measured = scenario.play(self.world)
         except Exception as error:  # noqa: BLE001 - whatever it is, this scenario failed
-            measured, wrong = "", f"{type(error).__name__}: {error}"
-            late = isinstance(error, NeverCameError)
-            self._keep(scenario, traceback.format_exc())
+            died, first = self.world.stack.died(), gravest(error)
+            measured, wrong = "", f"{type(first).__name__}: {first}"
+            if died and not isinstance(first, DiedError):
+                wrong = "; ".join([wrong, *died])
+            late = isinstance(first, NeverCameError) and not died
+            with suppress(OSError):  # a full disk must not hide what failed
+                self._keep(scenario, traceback.format_exc())
         seconds = time.monotonic() - began
         with self._lock:
             if self.over.is_set():
@@ -125,6 +152,14 @@ class Play:
                     said=wrong or measured,
                 )
             )
+            if self.results:
+                with suppress(OSError):  # the next line, or the end, tries again
+                    write_lines(self.results, self.lines)
+
+    def _whole(self) -> None:
+        """Demand that all runs that every scenario needs."""
+        if died := self.world.stack.died():
+            raise DiedError("; ".join(died))
 
     def _work(self, waiting: "queue.SimpleQueue[Sequence[Scenario]]") -> None:
         with suppress(queue.Empty):
@@ -144,6 +179,20 @@ class Play:
         with suppress(Exception):
             decisions = self.world.scaler.decisions()
             (folder / "decisions.json").write_text(json.dumps(decisions, indent=1))
+
+
+def gravest(error: BaseException) -> BaseException:
+    """Give what counts of an error and of all that it came on top of.
+
+    Where what must never happen did, nothing is heard any more of what came late while it was
+    cleaned up.
+    """
+    chain = [error]
+    while (before := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        if chain[-1].__suppress_context__ and chain[-1].__cause__ is None:
+            break
+        chain.append(before)
+    return next((each for each in reversed(chain) if not isinstance(each, NeverCameError)), error)
 
 
 def in_rows(chosen: Sequence[Scenario]) -> list[list[Scenario]]:

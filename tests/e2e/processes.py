@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +30,10 @@ GRACE = 5.0
 """Seconds for a program to end by itself."""
 
 
+class OverError(Exception):
+    """The run ends: no program is started any more."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Program:
     """One running program, and how it is started again."""
@@ -38,11 +44,23 @@ class Program:
     log: Path
     folder: Path
     process: subprocess.Popen[bytes]
+    told: bool = False
+    """It was told to end."""
 
     @property
     def runs(self) -> bool:
         """Say whether it still runs."""
         return self.process.poll() is None
+
+    @property
+    def died(self) -> bool:
+        """Say whether it ended though nobody told it to."""
+        return not self.told and not self.runs
+
+    @property
+    def code(self) -> int | None:
+        """Give its exit code; None while it runs."""
+        return self.process.returncode
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the program and what it started."""
@@ -61,6 +79,10 @@ class Programs:
     """Logs go here."""
     _running: dict[str, Program] = field(default_factory=dict)
     _reaper: subprocess.Popen[str] = field(init=False)
+    _over: bool = False
+    """All are ended; a scenario that still goes on may start none."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a program is started, and while it is settled that there are no more."""
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -83,32 +105,49 @@ class Programs:
         )
         log = self.folder / f"{name}.log"
         where = folder or self.folder
-        process = _spawn(command, environment=environment, log=log, folder=where)
-        self._tell("+", process.pid)
-        program = Program(
-            name=name,
-            command=command,
-            environment=environment,
-            log=log,
-            folder=where,
-            process=process,
-        )
-        self._running[name] = program
+        with self._starting():
+            process = _spawn(command, environment=environment, log=log, folder=where)
+            self._tell("+", process.pid)
+            program = Program(
+                name=name,
+                command=command,
+                environment=environment,
+                log=log,
+                folder=where,
+                process=process,
+            )
+            self._running[name] = program
         return program
 
     def again(self, program: Program) -> None:
         """Start a program that has ended once more, as before; its log goes on."""
-        self._tell("-", program.process.pid)
-        program.process = _spawn(
-            program.command,
-            environment=program.environment,
-            log=program.log,
-            folder=program.folder,
-        )
-        self._tell("+", program.process.pid)
+        with self._starting():
+            self._tell("-", program.process.pid)
+            program.process = _spawn(
+                program.command,
+                environment=program.environment,
+                log=program.log,
+                folder=program.folder,
+            )
+            self._tell("+", program.process.pid)
+            program.told = False
+
+    def died(self) -> list[str]:
+        """Tell of each program that ended though nobody told it to, with its exit code."""
+        with self._lock:
+            there = list(self._running.values())
+        return [f"{each.name} ended with {each.code}" for each in there if each.died]
+
+    @contextmanager
+    def _starting(self) -> Iterator[None]:
+        with self._lock:
+            if self._over:
+                raise OverError
+            yield
 
     def stop(self, program: Program, number: signal.Signals = signal.SIGTERM) -> None:
         """End one program, by force where it takes longer than the grace."""
+        program.told = True
         if program.runs:
             program.signal(number)
             if number is not signal.SIGKILL:
@@ -118,15 +157,21 @@ class Programs:
         except subprocess.TimeoutExpired:
             program.signal(signal.SIGKILL)
             program.process.wait()
+        with self._lock:  # its number may be another process's by the end of the run
+            self._tell("-", program.process.pid)
 
     def stop_all(self) -> None:
-        """End everything, and the watchman last."""
-        for program in reversed(list(self._running.values())):
+        """End everything, and the watchman last; nothing can be started from now on."""
+        with self._lock:
+            self._over = True
+        there = list(self._running.values())
+        for program in reversed(there):
+            program.told = True
             if program.runs:
                 program.signal(signal.SIGCONT)
                 program.signal(signal.SIGTERM)
         ends = time.monotonic() + GRACE
-        for program in self._running.values():
+        for program in there:
             try:
                 program.process.wait(max(0.01, ends - time.monotonic()))
             except subprocess.TimeoutExpired:
@@ -143,16 +188,19 @@ class Programs:
             NeverCameError: it ended, or took longer; the end of its log is in the message.
         """
         ends = time.monotonic() + within
-        while not look():
+        while True:
+            seen = look()
+            # What answers at its address may be somebody else, where it has ended.
             if not program.runs:
-                code = program.process.returncode
-                raise NeverCameError(f"{program.name} ended with {code}: {program.tail()}")
+                raise NeverCameError(f"{program.name} ended with {program.code}: {program.tail()}")
+            if seen:
+                return
             if time.monotonic() > ends:
                 raise NeverCameError(f"{program.name} is not ready: {program.tail()}")
             pause(0.05)
 
     def _tell(self, verb: str, group: int) -> None:
-        if self._reaper.stdin:
+        if self._reaper.stdin and not self._reaper.stdin.closed:
             self._reaper.stdin.write(f"{verb} {group}\n")
             self._reaper.stdin.flush()
 

@@ -8,12 +8,12 @@ run below .build/runs/.
 """
 
 import argparse
-import json
 import os
 import shutil
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -24,7 +24,8 @@ from tests.e2e.answers import Stub
 from tests.e2e.controllers import established
 from tests.e2e.gpus import Gpus
 from tests.e2e.machines import Machines, crds, node
-from tests.e2e.play import Line, Play
+from tests.e2e.needs import needs
+from tests.e2e.play import Play, write_lines
 from tests.e2e.policies import policy
 from tests.e2e.scenarios import NAMESPACES, POOLS, SCENARIOS
 from tests.e2e.service import Installation
@@ -37,23 +38,26 @@ RUNS = BUILT / "runs"
 KEPT = 5
 """Folders of earlier runs that stay."""
 CPU_NODES = 2
+ENDS = (signal.SIGTERM, signal.SIGHUP)
+"""Ways to be told to end, beside Ctrl-C."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Play the chosen scenarios; give the exit code."""
     given = _arguments(arguments)
+    for number in ENDS:
+        signal.signal(number, _interrupt)
     report = Report(title="e2e")
     try:
+        needs(sys.platform)
         for module in builds.programs(given.keda):
             build(module)
     except CannotBuildError as error:
         report.skip("the stack", why=str(error))
-        return report.exit_code()
+        return max(report.exit_code(), int(given.build))
     if given.build:
         return 0
-    lines = _play_all(given, report)
-    if given.results:
-        given.results.write_text(json.dumps(lines, indent=1))
+    _play_all(given, report)
     return report.exit_code()
 
 
@@ -71,23 +75,26 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     known = {each.id: each for each in SCENARIOS}
     if unknown := [name for name in given.ids if name not in known]:
         parser.error(f"{', '.join(unknown)}: no such scenario; there are {', '.join(known)}")
-    given.scenarios = [known[name] for name in given.ids] or list(SCENARIOS)
+    given.scenarios = [known[name] for name in dict.fromkeys(given.ids)] or list(SCENARIOS)
+    if given.results:
+        try:  # now, and not when all has been played
+            write_lines(given.results, [])
+        except OSError as error:
+            parser.error(f"--results: {error}")
     return given
 
 
-def _play_all(given: argparse.Namespace, report: Report) -> list[Line]:
+def _play_all(given: argparse.Namespace, report: Report) -> None:
     """Play the chosen scenarios: side by side, then those that must be alone."""
     chosen: Sequence[Scenario] = given.scenarios
     folder = _folder()
     say(f"logs: {folder}")
-    signal.signal(signal.SIGTERM, _interrupt)
     began = time.monotonic()
     with world(folder, keda=given.keda, older_kueue=given.older_kueue) as there:
         say(f"up after {time.monotonic() - began:.0f} s")
-        play = Play(world=there, report=report)
+        play = Play(world=there, report=report, results=given.results)
         play.all(chosen)
         say(f"all played after {time.monotonic() - began:.0f} s")
-    return play.lines
 
 
 def _interrupt(_: int, __: FrameType | None) -> None:
@@ -154,8 +161,21 @@ def _installation(running: Stack, gpus: Gpus) -> Installation:
     )
 
 
-if __name__ == "__main__":
+def _exit_code() -> int:
     try:
-        sys.exit(main(sys.argv[1:]))
+        return main(sys.argv[1:])
     except KeyboardInterrupt:
-        sys.exit(130)
+        return 130
+    except SystemExit as told:
+        return told.code if isinstance(told.code, int) else 1
+    except BaseException:  # noqa: BLE001 - it is told, and the process ends
+        traceback.print_exc()
+        return 1
+
+
+if __name__ == "__main__":
+    code = _exit_code()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Threads of a scenario that was cut off would be waited for, for minutes.
+    os._exit(code)

@@ -55,6 +55,8 @@ class Sizes:
     _news: threading.Condition = field(default_factory=threading.Condition)
     _opened: threading.Event = field(default_factory=threading.Event)
     _left: threading.Event = field(default_factory=threading.Event)
+    _broken: Exception | None = None
+    """What ended the watch for good: nothing is seen after it, so nothing is known."""
 
     def __enter__(self) -> Self:
         name = f"sizes of {self.kind} in {self.namespace}"
@@ -76,11 +78,13 @@ class Sizes:
     def of(self, name: str) -> int | None:
         """Give the latest size of an object, or None where it was not seen yet."""
         with self._news:
+            self._check()
             return self._latest.get(name)
 
     def seen(self, name: str, since: float = 0.0) -> tuple[Size, ...]:
         """Give the sizes that an object was given since a monotonic time, in order."""
         with self._news:
+            self._check()
             return tuple(each for each in self._seen if each.name == name and each.at >= since)
 
     def steps(self, name: str, since: float = 0.0) -> list[int]:
@@ -129,12 +133,20 @@ class Sizes:
         assert self.of(name) is not None, f"{name} was not seen"
         assert not self.seen(name, since), f"{name} became {self.steps(name, since)}"
 
+    def _check(self) -> None:
+        if self._broken is not None:
+            raise AssertionError(f"the watch of sizes ended: {self._broken!r}") from self._broken
+
     def _run(self) -> None:
-        while not self._left.is_set():
-            # Refused or broken off, even within a line: the API server is not there.
-            with suppress(requests.RequestException, RefusedError, ValueError):
-                self._follow()
-            self._left.wait(AGAIN)
+        try:
+            while not self._left.is_set():
+                # Refused or broken off, even within a line: the API server is not there.
+                with suppress(requests.RequestException, RefusedError, ValueError):
+                    self._follow()
+                self._left.wait(AGAIN)
+        except Exception as error:  # noqa: BLE001  # told to whoever asks for sizes
+            with self._news:
+                self._broken = error
 
     def _follow(self) -> None:
         with self.api.watch(self.kind, self.namespace) as events:

@@ -75,6 +75,21 @@ class Stack:
         """Give the API server."""
         return self.plane.apiserver
 
+    @property
+    def way(self) -> str:
+        """Give the URL at which our service finds the API server: with older_kueue not its own."""
+        return self.older.url if self.older else self.api.url
+
+    def died(self) -> list[str]:
+        """Tell of each program ended by itself that every scenario needs, with its exit code."""
+        plane, controllers = self.plane, self.controllers
+        needed = (
+            *(plane.etcd, plane.apiserver, plane.controllers, plane.scheduler, plane.kwok),
+            *(controllers.kueue, controllers.jobset, controllers.kuberay),
+            *(controllers.keda, controllers.adapter),
+        )
+        return [f"{each.name} ended with {each.code}" for each in needed if each.died]
+
     def installation(self, namespace: str, policy: str) -> Installation:
         """Give our service, not yet started, at the address that its name stands for."""
         return Installation(
@@ -91,7 +106,7 @@ class Stack:
     def _kubeconfig(self, user: str) -> Path:
         """Give a kubeconfig for `system:serviceaccount:NAMESPACE:NAME`."""
         _, _, namespace, name = user.split(":")
-        return self.plane.account(namespace, name, url=self.older.url if self.older else "")
+        return self.plane.account(namespace, name, url=self.way)
 
     def actuation(self, namespace: str, policy: str, *, label: str = "") -> Actuation:
         """Give our actuator, not yet started; it sees WorkerScales with this label alone."""

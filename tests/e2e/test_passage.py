@@ -1,11 +1,15 @@
 """The way to a server that can be cut, and on which answers can be late."""
 
+import json
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+import pytest
+
+from tests.e2e.apart import by_passage
 from tests.e2e.front import LOOPBACK
 from tests.e2e.passage import Passage
 
@@ -62,3 +66,11 @@ def test_a_cut_ends_what_is_open() -> None:
         passage.cut()
         with suppress(ConnectionResetError):
             assert client.recv(1) == b""
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_client_is_led_to_it_by_the_protocol_that_it_spoke(scheme: str) -> None:
+    """Plain HTTP is what hides Kueue's newer version; https would lead past that."""
+    cluster = {"server": f"{scheme}://127.0.0.1:6443", "certificate-authority": "ca.crt"}
+    led = json.loads(by_passage(json.dumps({"clusters": [{"cluster": cluster}]}), 7))
+    assert led["clusters"][0]["cluster"] == cluster | {"server": f"{scheme}://127.0.0.1:7"}

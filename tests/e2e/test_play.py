@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Self, cast
 
+import pytest
+
 from tests.e2e.play import Play, in_rows
 from tests.e2e.waiting import NeverCameError
 from tests.e2e.world import Scenario, World
@@ -48,27 +50,40 @@ class Stage:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.ended: list[str] = []
+        """Programs that ended by themselves."""
 
     @property
     def stack(self) -> Self:
         """Give the folder of the run."""
         return self
 
+    @property
+    def programs(self) -> Self:
+        """Give what says who died."""
+        return self
 
-def _play(folder: Path, *scenarios: Scenario) -> Play:
+    def died(self) -> list[str]:
+        """Tell who did."""
+        return self.ended
+
+
+def _play(folder: Path, *scenarios: Scenario, stage: Stage | None = None) -> Play:
     """Play scenarios in a world of nothing."""
-    play = Play(world=cast("World", Stage(folder)), report=Report(title="e2e"))
+    play = Play(world=cast("World", stage or Stage(folder)), report=Report(title="e2e"))
     play.all(scenarios)
     return play
 
 
-def _acts(name: str, *acts: Exception | str, alone: bool = False, later: str = "") -> Scenario:
+def _acts(
+    name: str, *acts: BaseException | str, alone: bool = False, later: str = ""
+) -> Scenario:
     """Give a scenario that does one thing after the other, once each time it is played."""
     left = list(acts)
 
     def act(_: World) -> str:
         done = left.pop(0)
-        if isinstance(done, Exception):
+        if isinstance(done, BaseException):
             raise done
         return done
 
@@ -105,3 +120,50 @@ def test_those_that_disturb_others_come_after_them(tmp_path: Path) -> None:
         _acts("calm", "3"),
     )
     assert [each["id"] for each in play.lines] == ["calm", "restarts", "rough"]
+
+
+def test_what_must_never_happen_is_final_whatever_happens_while_it_is_cleaned_up(
+    tmp_path: Path,
+) -> None:
+    """Nor may it be hidden by what came too late then."""
+
+    def act(_: World) -> str:
+        try:
+            raise AssertionError("went to zero")
+        finally:
+            raise NeverCameError("no ScaledObject")
+
+    play = _play(tmp_path, Scenario(id="zero", title="zero", play=act))
+    assert [each["said"] for each in play.lines] == ["AssertionError: went to zero"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_scenario_that_ends_its_thread_is_missed(tmp_path: Path) -> None:
+    """No line is no success."""
+    play = _play(tmp_path, _acts("exits", SystemExit(0)))
+    assert play.lines == []
+    assert play.report.exit_code() == 1
+
+
+def test_a_full_disk_does_not_hide_what_failed(tmp_path: Path) -> None:
+    """There is a line, though nothing can be written down."""
+    (tmp_path / "failed").write_text("in the way")
+    play = _play(tmp_path, _acts("zero", AssertionError("went to zero")))
+    assert [each["said"] for each in play.lines] == ["AssertionError: went to zero"]
+
+
+def test_nothing_is_waited_for_once_the_stack_is_broken(tmp_path: Path) -> None:
+    """What ended is said at once, in place of every scenario's patience and of a second try."""
+    stage = Stage(tmp_path)
+
+    def act(_: World) -> str:
+        stage.ended.append("kwok ended with -9")
+        raise NeverCameError("a node")
+
+    breaks = Scenario(id="breaks", title="breaks", play=act)
+    play = _play(tmp_path, breaks, _acts("after", "played", alone=True), stage=stage)
+    assert [each["said"] for each in play.lines] == [
+        "NeverCameError: a node; kwok ended with -9",
+        "DiedError: kwok ended with -9",
+    ]
+    assert play.report.exit_code() == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.processes import Programs
+from tests.e2e.processes import OverError, Programs
 from tests.e2e.waiting import NeverCameError, until
 from tests.golang import ROOT
 
@@ -108,6 +108,35 @@ def test_one_that_is_never_ready_says_what_it_said(programs: Programs) -> None:
     program = programs.start("two", LIVES)
     with pytest.raises(NeverCameError, match="two is not ready"):
         programs.ready(program, lambda: False, within=0.2)
+
+
+def test_what_answers_in_place_of_one_that_ended_is_not_it(programs: Programs) -> None:
+    """Another run may have taken its port."""
+    program = programs.start("one", [sys.executable, "-c", "raise SystemExit('port is taken')"])
+    program.process.wait()
+    with pytest.raises(NeverCameError, match="port is taken"):
+        programs.ready(program, lambda: True)
+
+
+def test_one_that_ends_by_itself_is_told(programs: Programs) -> None:
+    """And one that is told to end, or was started again, is not."""
+    programs.stop(programs.start("told", LIVES))
+    program = programs.start("one", [sys.executable, "-c", "raise SystemExit(3)"])
+    program.process.wait()
+    assert programs.died() == ["one ended with 3"]
+    program.command = LIVES
+    programs.again(program)
+    assert programs.died() == []
+
+
+def test_nothing_is_started_once_all_have_ended(programs: Programs) -> None:
+    """A scenario in a thread goes on until the end of the process; what it started would stay."""
+    program = programs.start("one", LIVES)
+    programs.stop_all()
+    with pytest.raises(OverError):
+        programs.start("two", LIVES)
+    with pytest.raises(OverError):
+        programs.again(program)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

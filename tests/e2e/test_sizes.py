@@ -142,3 +142,14 @@ def test_a_kind_that_is_not_served_yet_is_waited_for(api: FakeWatch) -> None:
     api.feed("a", 1)
     with sizes_of(api) as sizes:
         sizes.until("a", 1, within=PATIENCE)
+
+
+def test_a_watch_that_ended_for_good_is_no_proof(api: FakeWatch) -> None:
+    """Nothing is seen after it, which must not look like nothing happened."""
+    with sizes_of(api) as sizes:
+        api.feed("a", 3)
+        sizes.until("a", 3, within=PATIENCE)
+        api.events.put(KeyError("spec"))
+        until(lambda: sizes._broken, "the end", within=PATIENCE)  # when it ended
+        with pytest.raises(AssertionError, match="the watch of sizes ended"):
+            sizes.held("a", since=0.0)

@@ -1,32 +1,41 @@
 """Play all scenarios with other versions too, and write docs/compatibility.md from what came out.
 
-Usage: python -m tests.e2e.versions
+Usage: python -m tests.e2e.versions [--resume]
 
 Takes about an hour and a half on two cores with built programs. Scenarios that speak of KEDA's
 newest version alone are left out with older ones; what must never happen is repeated with the
-newest.
+newest. What was played is kept in .build/versions/; with --resume a run that was cut off plays
+only what is missing there.
 """
 
+import argparse
 import json
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
+from types import FrameType
 
 from tests.e2e.builds import KUBERNETES_VERSION, NEWEST_KEDA
-from tests.e2e.play import Line
+from tests.e2e.play import Line, write_lines
 from tests.e2e.scenarios import SCENARIOS, contract
-from tests.golang import ROOT
+from tests.golang import BUILT, ROOT
 from tests.report import say
 
 PAGE = ROOT / "docs" / "compatibility.md"
+KEPT = BUILT / "versions"
+"""Lines by version, as JSON."""
 NEWEST_ONLY = ("F0c",)
 """KEDA's race came with 2.20 or later, so that older versions need not show it."""
 CONTRACT = tuple(each.id for each in contract.SCENARIOS)
 """What KEDA does; whichever Kueue is beside it."""
+ENDS = (signal.SIGTERM, signal.SIGHUP)
+DIES_WITH_US = ("setpriv", "--pdeathsig", "TERM") if shutil.which("setpriv") else ()
+"""Begins the command of a run that ends where we are killed; it comes with unshare."""
 REPEATED = ("G5", "F0", "F8")
 TIMES = 3
 HEAD = """# What works with which version
@@ -38,6 +47,15 @@ answers, held against KEDA {newest}. A *no* there is a difference of KEDA that t
 depend on as long as the other rows of that version say *yes*.
 
 """
+
+
+class CutOffError(Exception):
+    """A run was interrupted; `lines` are those that it still told."""
+
+    def __init__(self, lines: list[Line]) -> None:
+        """Keep them."""
+        super().__init__("interrupted")
+        self.lines = lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,31 +79,107 @@ VARIANTS = (
 )
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Play with each version and write the page; 1 where the newest failed."""
-    found = {variant.name: _play(variant) for variant in VARIANTS}
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--resume", action="store_true", help="play only what is still missing")
+    resume = parser.parse_args(arguments).resume
+    for number in ENDS:
+        signal.signal(number, _interrupt)
+    if not resume:
+        forget(KEPT)
+    found = {each.name: lines_of(each, kept=KEPT, resume=resume, ran=_ran) for each in VARIANTS}
+    if empty := [name for name, lines in found.items() if not lines]:
+        say(f"nothing was played with {', '.join(empty)}: {PAGE.relative_to(ROOT)} stays as it was")
+        return 1
     PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(page(found), encoding="utf-8")
     say(f"written: {PAGE.relative_to(ROOT)}")
-    repeats = [_ran(REPEATED) for _ in range(TIMES)]
+    try:
+        repeats = [_ran(REPEATED) for _ in range(TIMES)]
+    except CutOffError:
+        raise KeyboardInterrupt from None
     newest = found[VARIANTS[0].name]
-    return int(not newest or not all(line["ok"] for line in [*newest, *chain(*repeats)]))
+    fine = all_ok(newest, [each.id for each in SCENARIOS])
+    return int(not fine or not all(all_ok(lines, REPEATED) for lines in repeats))
 
 
-def _play(variant: Variant) -> list[Line]:
+def all_ok(lines: Sequence[Line], ids: Sequence[str]) -> bool:
+    """Say whether each of these scenarios was played, and whatever was played is right."""
+    return {line["id"] for line in lines} >= set(ids) and all(line["ok"] for line in lines)
+
+
+def forget(kept: Path) -> None:
+    """Drop what earlier runs kept: a run that is cut off must not go on with their lines."""
+    for file in kept.glob("*.json"):
+        file.unlink()
+
+
+def lines_of(
+    variant: Variant, *, kept: Path, resume: bool, ran: Callable[[Sequence[str]], list[Line]]
+) -> list[Line]:
+    """Play a variant's scenarios, or those of them that are not kept yet, and keep the lines.
+
+    Raises:
+        KeyboardInterrupt: after what was played till then has been kept.
+    """
     say(f"\n=== {variant.name}")
-    ids = [each.id for each in SCENARIOS if each.id not in variant.left_out]
-    return _ran([*variant.arguments, *ids])
+    file = kept / f"{variant.name}.json"
+    before = _kept_in(file) if resume else []
+    played = {line["id"] for line in before}
+    ids = [each.id for each in SCENARIOS if each.id not in played | set(variant.left_out)]
+    kept.mkdir(parents=True, exist_ok=True)
+    try:
+        lines = [*before, *(ran([*variant.arguments, *ids]) if ids else [])]
+    except CutOffError as cut:
+        write_lines(file, [*before, *cut.lines])
+        raise KeyboardInterrupt from cut
+    write_lines(file, lines)
+    return lines
+
+
+def _kept_in(file: Path) -> list[Line]:
+    """Give the lines of scenarios that there are still; none where they can't be read."""
+    known = {each.id for each in SCENARIOS}
+    try:
+        lines: list[Line] = json.loads(file.read_text())
+        return [
+            line for line in lines if Line.__required_keys__ <= line.keys() and line["id"] in known
+        ]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        say(f"{file} can't be read, so all is played: {error}")
+        return []
+
+
+def _interrupt(_: int, __: FrameType | None) -> None:
+    """End as Ctrl-C does: what was played is kept, and the run ends before us."""
+    raise KeyboardInterrupt
 
 
 def _ran(arguments: Sequence[str]) -> list[Line]:
-    """Run the scenarios in a process of their own and give its lines."""
+    """Run the scenarios in a process of their own and give its lines.
+
+    Raises:
+        CutOffError: Ctrl-C or SIGTERM; the process is told too, and waited for while it cleans up.
+    """
+    cut = False
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.json"
         command = [sys.executable, "-m", "tests.e2e.run", f"--results={results}", *arguments]
-        subprocess.run(command, cwd=ROOT, check=False)
-        lines: list[Line] = json.loads(results.read_text()) if results.exists() else []
-        return lines
+        # In a group of its own: it is told once, by us, however we are.
+        process = subprocess.Popen([*DIES_WITH_US, *command], cwd=ROOT, process_group=0)
+        while process.poll() is None:
+            try:
+                process.wait()
+            except KeyboardInterrupt:
+                cut = True
+                process.terminate()
+        lines = _kept_in(results)
+    if cut:
+        raise CutOffError(lines)
+    return lines
 
 
 def page(found: Mapping[str, Sequence[Line]]) -> str:
@@ -124,4 +218,7 @@ def _sentence(said: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -46,6 +47,20 @@ def throughout(look: Callable[[], object], what: str, *, seconds: float) -> None
     while time.monotonic() < ends:
         assert look(), f"{what}: no longer true {seconds - (ends - time.monotonic()):.1f} s in"
         pause(PAUSE)
+
+
+def together(*parts: Callable[[], T]) -> list[T]:
+    """Play parts of a scenario side by side and give what each gives, in their order.
+
+    Raises:
+        BaseException: the gravest of their errors: that something was late hides nothing else.
+    """
+    with ThreadPoolExecutor(max(1, len(parts))) as pool:
+        started = [pool.submit(part) for part in parts]
+        errors = [found for each in started for found in (each.exception(),) if found is not None]
+    for error in sorted(errors, key=lambda one: isinstance(one, NeverCameError)):
+        raise error
+    return [each.result() for each in started]
 
 
 def pause(seconds: float) -> None:

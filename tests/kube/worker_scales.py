@@ -77,9 +77,11 @@ HOLDS = st.builds(
     reserved_at=st.none() | INSTANTS,
     evictions=COUNTS,
     target_uid=WORDS,
+    taken_at=st.none() | INSTANTS,
     gone_at=st.none() | INSTANTS,
     waking_at=st.none() | INSTANTS,
     reason=WORDS,
+    ordered=st.none() | INSTANTS,
 )
 CONDITIONS = st.lists(
     st.builds(

@@ -13,6 +13,7 @@ from scaler.core.demand.placed import Placed
 from scaler.core.demand.quota import COUNTED, QueueGrants
 from scaler.core.model import Instant, Workload
 from scaler.core.reasons import WorkloadClass
+from scaler.core.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,23 @@ def needs_of_waiting(queue: QueueGrants, selection: Selection) -> Needs:
             if pods:
                 needs.append(_need(workload, batch.workload_class, pods, selection))
     return _summed_up(needs, dra, selection)
+
+
+def not_started(waiting: Needs, *, snapshot: Snapshot, selection: Selection) -> Needs:
+    """Leave out the Workloads whose pods run already: their admission is on its way to us.
+
+    Pods and Workloads come by watches of their own. Where the pods are ahead, the nodes below them
+    are taken and the Workload still asks for more: the same work would count twice.
+    """
+    left = tuple(need for need in waiting.needs if not _runs(snapshot, need.workload))
+    if len(left) == len(waiting.needs):
+        return waiting
+    return _summed_up(list(left), waiting.dra_pods, selection)
+
+
+def _runs(snapshot: Snapshot, workload: Workload) -> bool:
+    pods = snapshot.pods_by_workload.get(workload.key, ())
+    return any(pod.live and pod.node is not None for pod in pods)
 
 
 def needs_of_placed(placed: Iterable[Placed], selection: Selection) -> Needs:

@@ -11,7 +11,14 @@ from scaler.core.demand.admissibility import line_up, lost
 from scaler.core.demand.granted import on_flavor, requested
 from scaler.core.demand.lineup import Batch, asked_counts
 from scaler.core.demand.need import Demand, Need
-from scaler.core.demand.needs import Needs, Selection, Tally, needs_of_placed, needs_of_waiting
+from scaler.core.demand.needs import (
+    Needs,
+    Selection,
+    Tally,
+    needs_of_placed,
+    needs_of_waiting,
+    not_started,
+)
 from scaler.core.demand.placed import devices, place
 from scaler.core.demand.quota import simulated
 from scaler.core.model import Instant
@@ -115,9 +122,10 @@ def _waiting(snapshot: Snapshot, selection: Selection, now: Instant) -> Needs:
     granted = simulated(snapshot=snapshot, cluster_queue=selection.cluster_queue, now=now)
     if granted is None:
         return Needs()
-    return snapshot.memo.recall(
+    waiting = snapshot.memo.recall(
         ("needs", selection), (granted,), lambda: needs_of_waiting(granted, selection)
     )
+    return not_started(waiting, snapshot=snapshot, selection=selection)
 
 
 def _devices_asked(snapshot: Snapshot, batch: Batch, resource: str) -> int:

@@ -102,8 +102,10 @@ def _without(replica: Replica) -> Iterator[threading.Event]:
     thawed = threading.Event()
 
     def thaw() -> None:
-        replica.thaw()
-        thawed.set()
+        try:
+            replica.thaw()
+        finally:
+            thawed.set()
 
     replica.freeze()
     timer = threading.Timer(FROZEN, thaw)

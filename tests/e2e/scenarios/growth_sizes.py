@@ -1,12 +1,12 @@
 """Sizes that must come, and sizes that must stay: unschedulable pods, ended jobs, small steps."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from tests.e2e.api import Object, is_true
 from tests.e2e.policies import POOL_LABEL
 from tests.e2e.scenarios.rooms import GROWN, LOOK, SOON, Room, machine_set, patient, room
-from tests.e2e.waiting import pause, until
+from tests.e2e.waiting import pause, together, until
 from tests.e2e.world import Scenario, World
 
 POOLS = tuple(patient(name) for name in ("g5", "g5-bare", "g6", "g6-loose"))
@@ -55,10 +55,11 @@ def _unschedulable(made: Room) -> list[Object]:
 
 def g5(world: World) -> str:
     """Jobs end one by one and are deleted: no node goes, with KEDA's guards as without them."""
-    with ThreadPoolExecutor() as both:
-        shipped = both.submit(_ends, world, "g5", guarded=True)
-        bare = both.submit(_ends, world, "g5-bare", guarded=False)
-        return f"as shipped {shipped.result()}; without KEDA's and the HPA's guards {bare.result()}"
+    shipped, bare = together(
+        partial(_ends, world, "g5", guarded=True),
+        partial(_ends, world, "g5-bare", guarded=False),
+    )
+    return f"as shipped {shipped}; without KEDA's and the HPA's guards {bare}"
 
 
 def _ends(world: World, name: str, *, guarded: bool) -> str:
@@ -98,9 +99,8 @@ def _unguarded(scaled_object: Object) -> None:
 
 def g6(world: World) -> str:
     """One node more than 20 comes, within the tolerance that an HPA has by default."""
-    with ThreadPoolExecutor() as both:
-        shipped, loose = both.submit(_one_more, world), both.submit(_swallowed, world)
-        return f"{shipped.result()}; {loose.result()}"
+    shipped, loose = together(partial(_one_more, world), partial(_swallowed, world))
+    return f"{shipped}; {loose}"
 
 
 def _one_more(world: World) -> str:

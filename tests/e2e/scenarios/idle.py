@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from tests.e2e.api import Object
 from tests.e2e.scenarios.serving import (
@@ -15,7 +15,7 @@ from tests.e2e.scenarios.serving import (
     Zero,
     server,
 )
-from tests.e2e.waiting import pause, until
+from tests.e2e.waiting import pause, together, until
 from tests.e2e.world import Scenario, World
 
 BY_POLICY = IDLE_AFTER
@@ -106,11 +106,9 @@ def i2(world: World) -> str:
 def i3(world: World) -> str:
     """Give a pod that came anew its grace, though the others are idle for long."""
     grace = 6.0
-    with ThreadPoolExecutor() as pool:
-        both = [
-            pool.submit(_young, world, kind, grace=grace) for kind in ("Deployment", "StatefulSet")
-        ]
-    took = [each.result() for each in both]
+    took = together(
+        *(partial(_young, world, kind, grace=grace) for kind in ("Deployment", "StatefulSet"))
+    )
     return (
         f"from the new pod's Ready: Deployment {took[0]}, StatefulSet {took[1]} "
         f"(grace {grace:.0f} s + idleAfter {IDLE_AFTER:.0f} s + cooldown {COOLDOWN} s)"

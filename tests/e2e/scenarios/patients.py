@@ -52,7 +52,7 @@ def _admit(world: World, installation: str) -> Patients:
     gpus = exporter_of(world, namespace)
     prometheus = world.stack.prometheus(installation, target=gpus.address, honor_labels=True)
     scaler = world.stack.installation(installation, policy_of(prometheus.url, installation))
-    passage = Passage(urlsplit(world.api.url).port or 0)
+    passage = Passage(urlsplit(world.stack.way).port or 0)
     lead(scaler, passage)
     scaler.start()
     made = Patients(

@@ -39,6 +39,7 @@ def f0(world: World) -> str:
         pause(RACE - (time.monotonic() - since))
         lot.held(since)
         polls, errors = log.polls(), len(log.failed_calls())
+        assert polls >= TARGETS, f"KEDA asked {polls} times"
         return (
             f"{time.monotonic() - since:.0f} s of unknown: 0 of {TARGETS} went to zero; KEDA "
             f"had {quiet} calls fail in {polls} polls, {errors - quiet} more as replicas were "

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.e2e.apart import by_passage
 from tests.e2e.bench_objects import COOLDOWN
 from tests.e2e.busy import Busy, OperatorLog, aging, busy
 from tests.e2e.deployed import ROOT
-from tests.e2e.front import LOOPBACK
 from tests.e2e.load import LOADED
 from tests.e2e.passage import Passage
 from tests.e2e.policies import pool
@@ -34,7 +34,7 @@ SOON = 60.0
 
 def f8(world: World) -> str:
     """A replica that lags lets no size dip, and answers right when it has caught up."""
-    way = Passage(urlsplit(world.api.url).port or 0)
+    way = Passage(urlsplit(world.stack.way).port or 0)
     there = {"pool": POOL, "scalerAddress": service_address("lagging")}
     with (
         busy(
@@ -76,10 +76,8 @@ def _second_by(way: Passage) -> Callable[[Installation], None]:
             path = direct(user)
             if next(turns) != 1:
                 return path
-            config = json.loads(path.read_text())
-            config["clusters"][0]["cluster"]["server"] = f"https://{LOOPBACK}:{way.port}"
             other = path.with_name(f"late-{path.name}")
-            other.write_text(json.dumps(config))
+            other.write_text(by_passage(path.read_text(), way.port))
             return other
 
         service.kubeconfig_for = led
