@@ -75,9 +75,7 @@ def _play(folder: Path, *scenarios: Scenario, stage: Stage | None = None) -> Pla
     return play
 
 
-def _acts(
-    name: str, *acts: BaseException | str, alone: bool = False, later: str = ""
-) -> Scenario:
+def _acts(name: str, *acts: BaseException | str, alone: bool = False, later: str = "") -> Scenario:
     """Give a scenario that does one thing after the other, once each time it is played."""
     left = list(acts)
 

@@ -1,6 +1,5 @@
 """A hold that Kueue ends: preempted, out of time, or its nodes gone; nothing is left suspended."""
 
-import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -169,8 +168,8 @@ def h7(world: World) -> str:
         assert after.claim.uid == before.claim.uid, str(after)
         assert after.suspended == (), str(after)
         return (
-            f"one node gone: its assignment moved after {moved:.1f} s, kept; all gone: evicted, hold "
-            f"cleared {cleared:.1f} s later, all run {ran:.1f} s after new nodes"
+            f"one node gone: its assignment moved after {moved:.1f} s, kept; all gone: evicted, "
+            f"hold cleared {cleared:.1f} s later, all run {ran:.1f} s after new nodes"
         )
 
 
@@ -184,9 +183,22 @@ def _nodes_of(c: Crew, pod_set: str) -> list[str]:
     """Name the nodes that a podset is assigned to."""
     admission = (c.workload().get("status") or {}).get("admission") or {}
     sets: list[Object] = admission.get("podSetAssignments") or []
-    text = next((json.dumps(each) for each in sets if each["name"] == pod_set), "")
-    names = [f"{c.namespace}-gpu-{number}" for number in range(GPUS_OF_NODE)]
-    return [each for each in names if f'"{each}"' in text]
+    slices = [
+        one
+        for each in sets
+        if each["name"] == pod_set
+        for one in each["topologyAssignment"]["slices"]
+    ]
+    return [name for one in slices for name in _values(one["valuesPerLevel"][-1])]
+
+
+def _values(level: Object) -> list[str]:
+    """Give the values of a level, which are written as one, or without what all share."""
+    if "universal" in level:
+        return [level["universal"]]
+    each: Object = level["individual"]
+    prefix, suffix = each.get("prefix", ""), each.get("suffix", "")
+    return [f"{prefix}{root}{suffix}" for root in each["roots"]]
 
 
 SCENARIOS: tuple[Scenario, ...] = (
