@@ -115,11 +115,10 @@ class Actuation:
 
     def kill(self) -> None:
         """End it with SIGKILL, at once."""
-        self.replica.program.signal(signal.SIGKILL)
+        self.programs.stop(self.replica.program, signal.SIGKILL)
 
     def again(self) -> None:
         """Start it once more, as a kubelet does where a container has ended: in the same pod."""
-        self.replica.program.process.wait()
         self.programs.again(self.replica.program)
 
     def _launch(self) -> Replica:

@@ -113,7 +113,7 @@ def ledger_of(api: Api, workload: Object, cluster_queue: str) -> Ledger:
     namespace = workload["metadata"]["namespace"]
     queue = api.get("ClusterQueue", cluster_queue) or {}
     running = Counter(
-        each["metadata"].get("labels", {}).get(POD_SET, "?")
+        each["metadata"].get("labels", {}).get(POD_SET, "no podset")
         for each in api.list("Pod", namespace)
         if each["status"].get("phase") == "Running"
     )

@@ -85,7 +85,7 @@ class Stack:
         plane, controllers = self.plane, self.controllers
         needed = (
             *(plane.etcd, plane.apiserver, plane.controllers, plane.scheduler, plane.kwok),
-            *(controllers.kueue, controllers.jobset, controllers.kuberay),
+            *(controllers.kueue, controllers.jobset, controllers.trainer, controllers.kuberay),
             *(controllers.keda, controllers.adapter),
         )
         return [f"{each.name} ended with {each.code}" for each in needed if each.died]

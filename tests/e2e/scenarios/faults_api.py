@@ -103,7 +103,8 @@ def _all_back(world: World, since: float) -> float:
     """Wait until every program works with the API server again; give the seconds it took."""
     plane, controllers = world.stack.plane, world.stack.controllers
     programs = [plane.controllers, plane.scheduler, plane.kwok, controllers.kueue]
-    programs += [controllers.jobset, controllers.kuberay, controllers.keda, controllers.adapter]
+    programs += [controllers.jobset, controllers.trainer, controllers.kuberay]
+    programs += [controllers.keda, controllers.adapter]
     ended = [each.name for each in programs if not each.runs]
     assert not ended, f"ended with the API server: {ended}"
     until(lambda: external_metrics_available(world.stack.plane), "external metrics", within=SETTLED)

@@ -104,6 +104,10 @@ def _named(template: Object, container: str) -> Object:
     return {"spec": {**template["spec"], "containers": [{**first, "name": container}]}}
 
 
+REFUSED = ("Refused", "Unread")
+"""The latter where what it speaks of is not there: it may come yet."""
+
+
 def _refused(world: World, target: Object, component: str) -> str:
     """Give who refuses it: the definition itself, or the actuator with its reason."""
     kind, namespace = target["kind"], target["metadata"]["namespace"]
@@ -118,7 +122,7 @@ def _refused(world: World, target: Object, component: str) -> str:
 
     def look() -> Object | None:
         status: Object = (world.api.get("WorkerScale", name, namespace) or {}).get("status") or {}
-        return status if status.get("state") == "Refused" else None
+        return status if status.get("state") in REFUSED else None
 
     world.api.scale("WorkerScale", name, namespace, replicas=0)
     found = until(look, f"{kind} is refused", within=SOON, every=LOOK)
@@ -213,26 +217,27 @@ def _by_hand(world: World) -> str:
 
 
 def _stays(c: Crew, *reasons: str) -> str:
-    """Demand that zero takes nothing for a time, and that it is said why; give the reason."""
-    status = c.becomes("NotIdle")
-    if reasons:
-        status = until(
-            lambda: _says(c, reasons), f"says {' or '.join(reasons)}", within=SOON, every=LOOK
-        )
+    """Demand that zero takes nothing for a time, once it is decided so; give the reason."""
+    c.becomes("NotIdle")
+    why = until(lambda: _decided(c, reasons), f"decided {reasons}", within=SOON, every=LOOK)
     throughout(
         lambda: len(c.running()) == PODS and c.status().get("state") == "NotIdle",
         f"{c.name} is left alone",
         seconds=STAYS,
     )
     assert c.scales.of(c.name) == 0
-    assert status["reason"] == "NotIdle", status
-    message: str = status["message"]
-    return next((each for each in reasons if each in message), "")
+    assert c.status()["reason"] == "NotIdle", c.status()
+    return why
 
 
-def _says(c: Crew, reasons: tuple[str, ...]) -> Object | None:
-    status = c.status()
-    return status if any(each in status.get("message", "") for each in reasons) else None
+def _decided(c: Crew, reasons: tuple[str, ...]) -> str:
+    """Give the actuator's own reason, if it is one of these; any where none is told."""
+    names = (c.name, f"workerscale/{c.name}")
+    for each in c.world.actuator.replica.decisions()["decisions"]:
+        if each["namespace"] == c.namespace and each["name"] in names:
+            why: str = each["reason"]
+            return why if not reasons or why in reasons else ""
+    return ""
 
 
 def _one_of_two(world: World) -> str:
