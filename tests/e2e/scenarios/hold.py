@@ -1,12 +1,12 @@
 """Idle workers go to zero by KEDA while their Workload keeps its quota, and come back unqueued."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from tests.e2e.policies import pool
 from tests.e2e.scenarios.crews import COOLDOWN, IDLE_AFTER, OTHER, SOON, Crew, crew, moment, place
 from tests.e2e.scenarios.rooms import room
-from tests.e2e.waiting import until
+from tests.e2e.waiting import together, until
 from tests.e2e.world import Scenario, World
 
 POOL = "h4"
@@ -30,9 +30,8 @@ def h2(world: World) -> str:
 def h3(world: World) -> str:
     """The same for a JobSet and a TrainJob: a child Job is what is changed."""
     kinds = ("JobSet", "TrainJob")
-    with ThreadPoolExecutor() as threads:
-        both = [threads.submit(_held_and_woken, world, "H3", kind) for kind in kinds]
-    return "; ".join(f"{kind}: {each.result()}" for kind, each in zip(kinds, both, strict=True))
+    both = together(*(partial(_held_and_woken, world, "H3", kind) for kind in kinds))
+    return "; ".join(f"{kind}: {each}" for kind, each in zip(kinds, both, strict=True))
 
 
 def _held_and_woken(world: World, scenario: str, kind: str) -> str:

@@ -1,7 +1,7 @@
 """A hold that Kueue ends: preempted, out of time, or its nodes gone; nothing is left suspended."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from tests.e2e.api import Object, is_true
 from tests.e2e.ledger import Ledger
@@ -18,7 +18,7 @@ from tests.e2e.scenarios.crews import (
     moment,
     place,
 )
-from tests.e2e.waiting import pause, throughout, until
+from tests.e2e.waiting import pause, throughout, together, until
 from tests.e2e.world import WITHOUT_KEDA, Scenario, World
 
 PODS, EACH = 2, 4
@@ -40,9 +40,8 @@ def h5(world: World) -> str:
         }
     )
     kinds = ("RayCluster", "JobSet", "RayJob")
-    with ThreadPoolExecutor() as threads:
-        found = [threads.submit(_preempted, world, kind) for kind in kinds]
-    return "; ".join(f"{kind}: {each.result()}" for kind, each in zip(kinds, found, strict=True))
+    found = together(*(partial(_preempted, world, kind) for kind in kinds))
+    return "; ".join(f"{kind}: {each}" for kind, each in zip(kinds, found, strict=True))
 
 
 def _preempted(world: World, kind: str) -> str:
@@ -109,10 +108,10 @@ def h6(world: World) -> str:
         }
     }
     kueue = world.stack.controllers.kueue
-    with with_settings(world.stack.plane, kueue, **waits), ThreadPoolExecutor() as threads:
+    with with_settings(world.stack.plane, kueue, **waits):
         kinds = ("RayCluster", "RayJob", "JobSet", "TrainJob")
-        found = [threads.submit(_under_a_clock, world, kind) for kind in kinds]
-        said = [f"{kind} {each.result()}" for kind, each in zip(kinds, found, strict=True)]
+        found = together(*(partial(_under_a_clock, world, kind) for kind in kinds))
+        said = [f"{kind} {each}" for kind, each in zip(kinds, found, strict=True)]
     return f"timeout {TIMEOUT} s, recoveryTimeout {RECOVERY} s: " + "; ".join(said)
 
 

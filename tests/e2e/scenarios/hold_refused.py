@@ -1,7 +1,7 @@
 """What is not taken: kinds that would lose their quota, and workers that are not known to rest."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import requests
 
@@ -20,7 +20,7 @@ from tests.e2e.scenarios.crews import (
     moment,
     place,
 )
-from tests.e2e.waiting import pause, throughout, until
+from tests.e2e.waiting import pause, throughout, together, until
 from tests.e2e.worker_objects import two_groups, worker_scale
 from tests.e2e.world import WITHOUT_KEDA, Scenario, World
 
@@ -178,9 +178,7 @@ def _followed(c: Crew) -> bool:
 
 def h14(world: World) -> str:
     """Write zero by hand while workers are busy or unknown: nothing goes before they rest."""
-    with ThreadPoolExecutor() as threads:
-        both = [threads.submit(_by_hand, world), threads.submit(_one_of_two, world)]
-    return "; ".join(each.result() for each in both)
+    return "; ".join(together(partial(_by_hand, world), partial(_one_of_two, world)))
 
 
 def _by_hand(world: World) -> str:

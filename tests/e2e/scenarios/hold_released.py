@@ -1,10 +1,10 @@
 """Mode Release: the quota goes back while the Workload stays, and a wake queues for it."""
 
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from tests.e2e.queues import QUEUE_LABEL, job, local_queue
 from tests.e2e.scenarios.crews import LOOK, QUEUE, SOON, Crew, Place, crew, place
-from tests.e2e.waiting import throughout, until
+from tests.e2e.waiting import throughout, together, until
 from tests.e2e.world import WITHOUT_KEDA, Scenario, World
 
 PODS, EACH = 2, 4
@@ -16,9 +16,8 @@ QUEUED = 6.0
 
 def h12(world: World) -> str:
     """Release five kinds of jobs, let another have the quota, and wake them behind it."""
-    with ThreadPoolExecutor() as threads:
-        found = [threads.submit(_released, world, kind) for kind in KINDS]
-    return "; ".join(f"{kind} {each.result()}" for kind, each in zip(KINDS, found, strict=True))
+    found = together(*(partial(_released, world, kind) for kind in KINDS))
+    return "; ".join(f"{kind} {each}" for kind, each in zip(KINDS, found, strict=True))
 
 
 def _released(world: World, kind: str) -> str:
