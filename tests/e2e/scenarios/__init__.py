@@ -11,6 +11,7 @@ from tests.e2e.scenarios import (
     growth_sizes,
     hold,
     hold_faults,
+    hold_killed,
     hold_lost,
     hold_refused,
     hold_released,
@@ -44,6 +45,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *hold_released.SCENARIOS,
     *hold_lost.SCENARIOS,
     *hold_faults.SCENARIOS,
+    *hold_killed.SCENARIOS,
     *contract.SCENARIOS,
     *race.SCENARIOS,  # after the idle ones: each brings replicas of its own, which need the CPU
     *replicas.SCENARIOS,
