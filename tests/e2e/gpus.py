@@ -3,18 +3,17 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from enum import StrEnum
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from tests.e2e.activity import Burst, Rule, Script
 from tests.e2e.dcgm import ZERO, Reading, Version, exposition, watts_at
 from tests.e2e.devices import Fleet, Gpu
 from tests.e2e.mirror import Listing
+from tests.e2e.scrape import ScrapeServer
 from tests.e2e.serving import VLLM, Traffic
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 WOBBLE = 10.0
 """Seconds between two changes of an idle GPU's temperature by a degree."""
 
@@ -92,7 +91,7 @@ class Gpus:
         self._scrapes = 0
         self._traffic = Traffic()
         self._stopped = False
-        self._server = _Server(("127.0.0.1", 0), self)
+        self._server = ScrapeServer(self)
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
         )
@@ -277,37 +276,3 @@ class Gpus:
             return percent
         burst.seen.set()
         return burst.rule.percent
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, address: tuple[str, int], gpus: Gpus) -> None:
-        super().__init__(address, _Scrape)
-        self.gpus = gpus
-
-
-class _Scrape(BaseHTTPRequestHandler):
-    server: _Server
-
-    def do_GET(self) -> None:
-        """Answer with metrics, or as the faults have it."""
-        match self.path:
-            case "/metrics":
-                status, text = self.server.gpus.scrape()
-            case "/metrics/serving":
-                status, text = HTTPStatus.OK, self.server.gpus.scrape_serving()
-            case _:
-                status, text = HTTPStatus.NOT_FOUND, ""
-        with suppress(ConnectionError):
-            self._answer(status, text.encode())
-
-    def _answer(self, status: HTTPStatus, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", CONTENT_TYPE)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
-        """Log nothing: scrapes come every few seconds."""

@@ -1,10 +1,11 @@
 """Jobs of several pods as teams write them, and the WorkerScales that take their workers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from tests.e2e.api import Object
 from tests.e2e.policies import GPUS
-from tests.e2e.queues import QUEUE_LABEL, pod_spec, ray_cluster
+from tests.e2e.queues import QUEUE_LABEL, job, job_set, pod_spec, ray_cluster
 
 GROUP = "kueue-gpu-scaler.dev"
 WAKE = f"{GROUP}/wake"
@@ -102,3 +103,31 @@ def worker_scale(
             **more,
         },
     }
+
+
+def _job(name: str, namespace: str, queue: str, pods: int, gpus: int) -> Object:
+    return job(name, namespace=namespace, queue=queue, pods=pods, gpus=gpus)
+
+
+def _job_set(name: str, namespace: str, queue: str, pods: int, gpus: int) -> Object:
+    return job_set(name, namespace=namespace, queue=queue, pods=pods, gpus=gpus)
+
+
+def _ray(
+    build: Callable[..., Object], name: str, namespace: str, queue: str, pods: int, gpus: int
+) -> Object:
+    return build(name, namespace=namespace, queue=queue, workers=pods, gpus=gpus)
+
+
+def _train_job(name: str, namespace: str, queue: str, pods: int, gpus: int) -> Object:
+    return train_job(name, namespace=namespace, queue=queue, nodes=pods, gpus=gpus)
+
+
+BUILDERS: Mapping[str, Callable[[str, str, str, int, int], Object]] = {
+    "Job": _job,
+    "JobSet": _job_set,
+    "RayCluster": partial(_ray, ray_cluster),
+    "RayJob": partial(_ray, ray_job),
+    "TrainJob": _train_job,
+}
+"""From name, namespace, LocalQueue, pods and GPUs of each, by kind."""

@@ -94,7 +94,7 @@ def ended(scene: Scene, cause: Cause, message: str, *, latch: Latch | None = Non
     return Outcome(
         state=state,
         cause=cause,
-        message=message,
+        message=kept.message if kept is not None and closed(kept) else message,
         hold=None,
         latch=kept,
         size=scene.scale.status.size,

@@ -200,8 +200,24 @@ def test_a_ray_cluster_that_its_controller_ignores_is_given_back_and_left() -> N
     assert not zeroed(world)
     before = len(world.written)
     world.follows = True
-    assert world.looks(30).state is State.REFUSED
+    after = world.looks(30)
+    assert after.state is State.REFUSED
+    assert "RayJobDeletionPolicy" in after.message
     assert len(world.written) == before
+
+
+def test_what_is_written_once_it_is_given_back_still_says_what_was_wrong() -> None:
+    """Words alone are written seldom, so the first ones have to be the right ones."""
+    world = held_world()
+    all_of_them(world)
+    world.looks(4)
+    world.follows = False
+    world.scale_to(0)
+    world.verdict = Reason.IDLE
+    world.looks(2)
+    world.now += PATIENCE
+    messages = [world.look().message for _ in range(4)]
+    assert all("RayJobDeletionPolicy" in each for each in messages), messages
 
 
 @pytest.mark.parametrize("kind", HOLDABLE)

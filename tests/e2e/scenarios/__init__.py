@@ -11,6 +11,7 @@ from tests.e2e.scenarios import (
     growth_sizes,
     hold,
     hold_faults,
+    hold_killed,
     hold_lost,
     hold_refused,
     hold_released,
@@ -44,6 +45,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *hold_released.SCENARIOS,
     *hold_lost.SCENARIOS,
     *hold_faults.SCENARIOS,
+    *hold_killed.SCENARIOS,
     *contract.SCENARIOS,
     *race.SCENARIOS,  # after the idle ones: each brings replicas of its own, which need the CPU
     *replicas.SCENARIOS,
@@ -52,3 +54,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
 )
+LONG = frozenset({"H3", "H4", "H6", "H7", "H8", "H10", "H10k", "H12", "H13", "H14"})
+"""Played by their ids and by `make e2e-all`: beside all others they come late on two cores."""
+DEFAULT = tuple(each for each in SCENARIOS if each.id not in LONG)
+"""What `make e2e` plays."""

@@ -1,23 +1,19 @@
 """The workers of one job under Kueue, on nodes of their own, and the handle that takes them."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 
 from tests.e2e.actuation import LABEL
 from tests.e2e.api import Object, is_true
 from tests.e2e.chronicle import Chronicle
 from tests.e2e.deployed import adapted, example, one
 from tests.e2e.ledger import Claim, Ledger, claim_of, ledger_of, owned, quota, suspended
-from tests.e2e.machines import node
-from tests.e2e.policies import GPUS, POOL_LABEL
-from tests.e2e.queues import cluster_queue, flavor, job, job_set, local_queue, ray_cluster, topology
+from tests.e2e.policies import GPUS
 from tests.e2e.sizes import Sizes
 from tests.e2e.waiting import NeverCameError, until
-from tests.e2e.worker_objects import ray_job, train_job, training_runtime, worker_scale
+from tests.e2e.worker_objects import worker_scale
 from tests.e2e.world import World
 from tests.report import say
 
@@ -30,10 +26,8 @@ LOOK = 0.3
 """Seconds between two looks at the API server."""
 CATCHES_UP = 10.0
 """Seconds for a ClusterQueue's status, which trails its Workloads."""
-QUEUE = "team"
 OTHER = "other"
 """Begins the names of jobs in the namespace that are none of the crew's."""
-GPUS_OF_NODE = 8
 COMPONENTS = {"RayCluster": "gpu", "RayJob": "gpu", "JobSet": "workers", "TrainJob": "node"}
 EXAMPLES = {
     "RayCluster": "raycluster.yaml",
@@ -250,184 +244,3 @@ class Crew:
 def moment() -> str:
     """Give this moment as annotations have it."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A namespace with a ClusterQueue, a flavor and nodes, all of its name."""
-
-    world: World
-    name: str
-
-    def node(self, number: int = 0) -> str:
-        """Create a node with GPUs; give its name."""
-        name = f"{self.name}-gpu-{number}"
-        wanted = node(name, {POOL_LABEL: self.name}, gpus=GPUS_OF_NODE)
-        self.world.api.apply(wanted)
-        self.world.api.patch("Node", name, change={"status": wanted["status"]}, sub="status")
-        return name
-
-    def nodes(self) -> list[str]:
-        """Name its nodes."""
-        found = self.world.api.list("Node", labels=f"{POOL_LABEL}={self.name}")
-        return [each["metadata"]["name"] for each in found]
-
-    def lose_nodes(self, *names: str) -> None:
-        """Delete nodes, all where none is told, and the pods that were on them."""
-        for name in names or self.nodes():
-            self.world.api.delete("Node", name)
-        for each in self.world.api.list("Pod", self.name):
-            if each["spec"].get("nodeName") in (names or self.nodes()):
-                self.world.api.delete("Pod", each["metadata"]["name"], self.name, grace=0)
-
-
-@contextmanager
-def place(
-    world: World,
-    ident: str,
-    *,
-    gpus: int,
-    nodes: int = 1,
-    aware: bool = False,
-    namespace: str = "",
-) -> Iterator[Place]:
-    """Set up a namespace in which jobs find quota and nodes; higher priorities preempt.
-
-    Args:
-        world: the stack.
-        ident: begins its name.
-        gpus: nominal quota.
-        nodes: of 8 GPUs each.
-        aware: whether the flavor is topology-aware.
-        namespace: its whole name, in place of a fresh one.
-    """
-    if namespace:
-        wanted = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-        world.api.apply(wanted)
-    where = namespace or world.namespace(ident)
-    made = Place(world=world, name=where)
-    preemption = {"withinClusterQueue": "LowerPriority"}
-    if aware:
-        world.api.apply(topology(where))
-    world.api.apply(
-        flavor(where, pool=where, topology=where if aware else ""),
-        cluster_queue(where, flavor=where, gpus=gpus, preemption=preemption),
-        local_queue(QUEUE, namespace=where, cluster_queue=where),
-    )
-    try:
-        for number in range(nodes):
-            made.node(number)
-        yield made
-    finally:
-        _clear(made)
-
-
-def _clear(made: Place) -> None:
-    api, where = made.world.api, made.name
-    for kind in ("RayJob", "RayCluster", "TrainJob", "JobSet", "Job"):
-        for each in api.list(kind, where):
-            api.delete(kind, each["metadata"]["name"], where)
-    for each in api.list("Pod", where):
-        api.delete("Pod", each["metadata"]["name"], where, grace=0)
-    for kind, name in (("ClusterQueue", where), ("ResourceFlavor", where), ("Topology", where)):
-        api.delete(kind, name)
-    for name in made.nodes():
-        api.delete("Node", name)
-
-
-@contextmanager
-def crew(
-    world: World,
-    kind: str,
-    *,
-    namespace: str,
-    cluster_queue: str = "",
-    queue: str = QUEUE,
-    name: str = "",
-    pods: int = 2,
-    gpus: int = 4,
-    actuator: str = "",
-    alter: Callable[[Object], Object] = lambda each: each,
-) -> Iterator[Crew]:
-    """Queue a job and wait until its workers run, all of them busy; take both away again.
-
-    Args:
-        world: the stack.
-        kind: of the job.
-        namespace: it lives in.
-        cluster_queue: whose quota it takes; the namespace's name where none is told.
-        queue: the LocalQueue.
-        name: of the job and the WorkerScale.
-        pods: with GPUs.
-        gpus: of each.
-        actuator: the label of an actuator of its own.
-        alter: changes the job before it is created.
-    """
-    own = name or kind.lower()
-    if kind == "TrainJob":
-        world.api.apply(training_runtime(namespace))
-    target = alter(BUILDERS[kind](own, namespace, queue, pods, gpus))
-    with ExitStack() as held:
-        made = Crew(
-            world=world,
-            namespace=namespace,
-            kind=kind,
-            name=own,
-            pods=pods,
-            cluster_queue=cluster_queue or namespace,
-            chronicle=held.enter_context(Chronicle(world.api, namespace, (kind, own))),
-            scales=held.enter_context(Sizes(world.api, "WorkerScale", namespace)),
-            target=target,
-            actuator=actuator,
-        )
-        world.gpus.busy(namespace)
-        held.callback(_leave, made)
-        world.api.create(target)
-        made.runs()
-        yield made
-        _let_go(made)
-
-
-def _let_go(made: Crew) -> None:
-    """Demand that a WorkerScale that is deleted goes, its target as it was."""
-    api = made.world.api
-    api.delete("ScaledObject", made.name, made.namespace)
-    api.delete("WorkerScale", made.name, made.namespace)
-    until(lambda: not made.scale(), f"{made.name} is let go", within=SOON, every=LOOK)
-
-
-def _leave(made: Crew) -> None:
-    """Take away what would cost the scenarios that come after, whatever became of it."""
-    api = made.world.api
-    for kind in ("ScaledObject", made.kind, "WorkerScale"):
-        api.delete(kind, made.name, made.namespace)
-    if made.scale():
-        free = {"metadata": {"finalizers": None}}
-        api.patch("WorkerScale", made.name, made.namespace, change=free)
-
-
-def _job(name: str, namespace: str, queue: str, pods: int, gpus: int) -> Object:
-    return job(name, namespace=namespace, queue=queue, pods=pods, gpus=gpus)
-
-
-def _job_set(name: str, namespace: str, queue: str, pods: int, gpus: int) -> Object:
-    return job_set(name, namespace=namespace, queue=queue, pods=pods, gpus=gpus)
-
-
-def _ray(
-    build: Callable[..., Object], name: str, namespace: str, queue: str, pods: int, gpus: int
-) -> Object:
-    return build(name, namespace=namespace, queue=queue, workers=pods, gpus=gpus)
-
-
-def _train_job(name: str, namespace: str, queue: str, pods: int, gpus: int) -> Object:
-    return train_job(name, namespace=namespace, queue=queue, nodes=pods, gpus=gpus)
-
-
-BUILDERS: Mapping[str, Callable[[str, str, str, int, int], Object]] = {
-    "Job": _job,
-    "JobSet": _job_set,
-    "RayCluster": partial(_ray, ray_cluster),
-    "RayJob": partial(_ray, ray_job),
-    "TrainJob": _train_job,
-}

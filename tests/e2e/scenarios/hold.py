@@ -4,7 +4,9 @@ import time
 from functools import partial
 
 from tests.e2e.policies import pool
-from tests.e2e.scenarios.crews import COOLDOWN, IDLE_AFTER, OTHER, SOON, Crew, crew, moment, place
+from tests.e2e.scenarios.crews import COOLDOWN, IDLE_AFTER, OTHER, SOON, Crew, moment
+from tests.e2e.scenarios.places import place
+from tests.e2e.scenarios.queued import crew
 from tests.e2e.scenarios.rooms import room
 from tests.e2e.waiting import together, until
 from tests.e2e.world import Scenario, World

@@ -7,17 +7,9 @@ from tests.e2e.api import Object, is_true
 from tests.e2e.ledger import Ledger
 from tests.e2e.operators import with_settings
 from tests.e2e.queues import job, local_queue
-from tests.e2e.scenarios.crews import (
-    GPUS_OF_NODE,
-    LOOK,
-    QUEUE,
-    SOON,
-    Crew,
-    Place,
-    crew,
-    moment,
-    place,
-)
+from tests.e2e.scenarios.crews import LOOK, SOON, Crew, moment
+from tests.e2e.scenarios.places import GPUS_OF_NODE, QUEUE, Place, place
+from tests.e2e.scenarios.queued import crew
 from tests.e2e.waiting import pause, throughout, together, until
 from tests.e2e.world import WITHOUT_KEDA, Scenario, World
 

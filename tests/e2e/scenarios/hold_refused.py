@@ -9,17 +9,9 @@ from tests.e2e import builds
 from tests.e2e.api import Object, RefusedError
 from tests.e2e.operators import with_build
 from tests.e2e.queues import QUEUE_LABEL, job, pod_spec
-from tests.e2e.scenarios.crews import (
-    IDLE_AFTER,
-    LOOK,
-    OTHER,
-    QUEUE,
-    SOON,
-    Crew,
-    crew,
-    moment,
-    place,
-)
+from tests.e2e.scenarios.crews import IDLE_AFTER, LOOK, OTHER, SOON, Crew, moment
+from tests.e2e.scenarios.places import QUEUE, place
+from tests.e2e.scenarios.queued import crew
 from tests.e2e.waiting import pause, throughout, together, until
 from tests.e2e.worker_objects import two_groups, worker_scale
 from tests.e2e.world import WITHOUT_KEDA, Scenario, World

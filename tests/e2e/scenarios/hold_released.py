@@ -3,7 +3,9 @@
 from functools import partial
 
 from tests.e2e.queues import QUEUE_LABEL, job, local_queue
-from tests.e2e.scenarios.crews import LOOK, QUEUE, SOON, Crew, Place, crew, place
+from tests.e2e.scenarios.crews import LOOK, SOON, Crew
+from tests.e2e.scenarios.places import QUEUE, Place, place
+from tests.e2e.scenarios.queued import crew
 from tests.e2e.waiting import throughout, together, until
 from tests.e2e.world import WITHOUT_KEDA, Scenario, World
 
