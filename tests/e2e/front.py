@@ -13,6 +13,8 @@ LOOPBACK = "127.0.0.1"
 PROBE_INTERVAL = 0.5
 """Seconds between two questions for readiness; a kubelet's are 5 s apart."""
 PROBE_TIMEOUT = 2.0
+CLOSING_TURNS = 5
+"""Turns of the loop that closing a transport takes, and some."""
 MISSES = 3
 """Questions without any answer in a row that make a replica unready; a no is believed at once."""
 CHUNK = 65536
@@ -188,6 +190,9 @@ class Front:
         others = asyncio.all_tasks() - {asyncio.current_task()}
         if others:
             await asyncio.wait(others, timeout=PROBE_TIMEOUT)
+        for _ in range(CLOSING_TURNS):
+            # Transports that were closed say so, and let go of their sockets, in later turns.
+            await asyncio.sleep(0)
 
 
 async def _is_ready(backend: Backend) -> bool | None:
