@@ -20,7 +20,7 @@ SMALL: dict[str, Callable[[], Iterator[Figure]]] = {
     "polls": lambda: polls.measure(workloads=60, queues=6, polls=3),
     "push": lambda: push.measure(workloads=60, streams=6, events=3, pause=0),
     "streams": lambda: streams.measure(streams=6),
-    "holding": lambda: holding.measure(scales=3, rest=0.5),
+    "holding": lambda: holding.measure(scales=3, rest=3),
 }
 
 
