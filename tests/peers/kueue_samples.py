@@ -11,9 +11,6 @@ from scaler.kube.resources import RESOURCES
 from tests.report import Report
 
 KINDS = {resource.object_kind: kind for kind, resource in RESOURCES.items()}
-NOT_READ = frozenset({"JobSet"})
-NOT_KEPT = frozenset({"RayCluster"})
-"""Read, and of use only where something controls them, which these have not."""
 STANDING: Mapping[str, WorkloadClass] = {
     "workload-admitted-partial": WorkloadClass.RUNNING,
     "workload-admitted-tas.v1beta1": WorkloadClass.RUNNING,
@@ -52,16 +49,13 @@ def run(report: Report, *, folder: Path) -> None:
 def _try(report: Report, path: Path) -> None:
     raw = path.read_bytes()
     object_kind = json.loads(raw)["kind"]
-    if object_kind in NOT_READ:
-        return
     kind = KINDS.get(object_kind)
     if kind is None:
         report.check(f"{path.stem}: {object_kind} is a known kind", ok=False)
         return
     decoded = decode(kind, raw)
-    wanted = 0 if object_kind in NOT_KEPT else 1
-    whole = len(decoded.records) == wanted and decoded.skipped == 0
-    if not report.check(f"{path.stem} decodes", ok=whole, found=decoded.problems) or not wanted:
+    whole = len(decoded.records) == 1 and decoded.skipped == 0
+    if not report.check(f"{path.stem} decodes", ok=whole, found=decoded.problems):
         return
     record = decoded.records[0]
     if isinstance(record, Workload):
