@@ -7,10 +7,10 @@ from pathlib import Path
 from scaler.core.model import Workload
 from scaler.core.reasons import WorkloadClass
 from scaler.kube.decode import decode
-from scaler.kube.resources import RESOURCES
+from scaler.kube.resources import ACTUATOR_RESOURCES
 from tests.report import Report
 
-KINDS = {resource.object_kind: kind for kind, resource in RESOURCES.items()}
+KINDS = {resource.object_kind: kind for kind, resource in ACTUATOR_RESOURCES.items()}
 STANDING: Mapping[str, WorkloadClass] = {
     "workload-admitted-partial": WorkloadClass.RUNNING,
     "workload-admitted-tas.v1beta1": WorkloadClass.RUNNING,
