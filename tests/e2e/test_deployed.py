@@ -6,7 +6,6 @@ import pytest
 
 from tests.e2e.api import Object
 from tests.e2e.deployed import (
-    DEPLOY,
     adapted,
     arguments,
     environment,
@@ -14,6 +13,7 @@ from tests.e2e.deployed import (
     installation,
     one,
 )
+from tests.kustomized import DEPLOY
 
 SHIPPED = "kueue-gpu-scaler"
 TEXT = "defaults: {}\n"
