@@ -71,3 +71,5 @@ def objects(part: object) -> Iterator[Document]:
         case list():
             for each in part:
                 yield from objects(each)
+        case _:
+            pass

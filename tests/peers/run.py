@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.e2e.builds import PROMETHEUS
 from tests.golang import BUILT, ROOT, CannotBuildError, build
-from tests.peers import installers, keda_scenario, kueue_samples
+from tests.peers import installers, keda_scenario, kueue_samples, wheel
 from tests.peers.builds import KEDA
 from tests.report import Report
 
@@ -27,6 +27,8 @@ def main() -> int:
     report = Report(title="peers")
     _kueue(report)
     _installers(report)
+    report.part("the wheel")
+    wheel.run(report)
     _keda(report)
     _prometheus(report)
     _debian_prometheus(report)
