@@ -1,7 +1,7 @@
 """Install what the image installs, without an index, and run it as the image's user would.
 
-No container engine is needed: a root of bind mounts, all read-only, has the system's libraries, this
-Python and the environment, and nothing else.
+No container engine is needed: a root of bind mounts, all read-only, has the system's libraries,
+this Python and the environment, and nothing else.
 """
 
 import hashlib
