@@ -38,7 +38,7 @@ WITH_TEMPLATE = {"Deployment"}
 
 def documents(path: Path) -> tuple[Document, ...]:
     """Read the documents of a YAML file."""
-    return tuple(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+    return tuple(yaml.load_all(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
 
 
 def kustomization(folder: Path) -> Document:
