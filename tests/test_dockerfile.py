@@ -19,11 +19,9 @@ def words(instruction: str) -> list[str]:
 
 def test_both_stages_have_one_exact_base() -> None:
     """A tag such as 3.13-slim would be another image next month."""
-    pinned = [each for each in words("ARG") if each.startswith("PYTHON_IMAGE=")]
-    assert len(pinned) == 1
-    assert re.fullmatch(
-        r"PYTHON_IMAGE=python:3\.\d+\.\d+-slim-[a-z]+(@sha256:[0-9a-f]{64})?", *pinned
-    )
+    (pinned,) = (each for each in words("ARG") if each.startswith("PYTHON_IMAGE="))
+    exact = r"PYTHON_IMAGE=python:3\.\d+\.\d+-slim-[a-z]+(@sha256:[0-9a-f]{64})?"
+    assert re.fullmatch(exact, pinned)
     assert words("FROM") == ["${PYTHON_IMAGE} AS build", "${PYTHON_IMAGE}"]
 
 
