@@ -281,7 +281,10 @@ SCENARIOS: tuple[Scenario, ...] = (
         later=WITHOUT_KEDA,
     ),
     Scenario(
-        id="H13", title="a KubeRay that does not follow: rolled back", play=h13, later=WITHOUT_KEDA
+        id="H13",
+        title="a KubeRay that does not follow: rolled back",
+        play=h13,
+        alone=True,  # the KubeRay of all
     ),
     Scenario(id="H14", title="zero is a request: busy or unknown, nothing goes", play=h14),
 )
