@@ -16,7 +16,7 @@ from tests.e2e.scenarios.own_actuator import PODS, apart, marks, own_crew
 from tests.e2e.waiting import NeverCameError, until
 from tests.e2e.world import WITHOUT_KEDA, Scenario, World
 
-PATIENT = 240.0
+PATIENT = 420.0
 """Seconds for what is begun anew after each write."""
 
 
