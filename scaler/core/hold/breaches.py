@@ -29,6 +29,14 @@ class Breach:
     """Until Kueue suspended the owner: before that, workers would start for a moment."""
 
 
+def recent(scene: Scene, hold: HoldRecord) -> bool:
+    """Say whether a hold is so young that what was written for it may not be seen yet.
+
+    A clock that was set back, or another leader's, makes no old one young.
+    """
+    return abs(scene.now - hold.since) < PATIENCE
+
+
 def usage_of(workload: Workload, away: frozenset[str]) -> Amounts:
     """Sum what an admission holds of its ClusterQueue, by resource.
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from scaler.core.hold.outcome import Outcome
-from scaler.core.hold.scene import Scene
+from scaler.core.hold.scene import NEW_SECONDS, Scene
 from scaler.core.hold.steps import SELECTOR
 from scaler.core.hold.words import State
 from scaler.core.model import Mode, ScaleCondition, WorkerScaleStatus
@@ -59,12 +59,14 @@ def _word(value: bool) -> str:  # noqa: FBT001 - it is what the word says
 def _condition(scene: Scene, outcome: Outcome, *, kind: str, status: str) -> ScaleCondition:
     """Keep the time while the status is the same; one that never changed is as old as its object.
 
-    By that a hold-now annotation is told from one that a hold has used up.
+    By that a hold-now annotation is told from one that a hold has used up. Where the status of a
+    WorkerScale that is no new one is lost, so is what it used up: all that was ordered before.
     """
     scale = scene.scale
     before = next((one for one in scale.status.conditions if one.type == kind), None)
     if before is None:
-        changed = scale.created if status == "False" else scene.now
+        new = abs(scene.now - scale.created) < NEW_SECONDS
+        changed = scale.created if new and status == "False" else scene.now
     else:
         changed = before.changed if before.status == status else scene.now
     return ScaleCondition(
