@@ -9,7 +9,7 @@ import structlog
 
 from scaler.actuator.apply import Outcome, apply
 from scaler.actuator.inputs import Surroundings
-from scaler.actuator.parts import Parts, say, takes
+from scaler.actuator.parts import Parts, gives, say, takes
 from scaler.actuator.watched import Watched
 from scaler.core.decision import Decision
 from scaler.core.hold.steps import Plan, Step
@@ -129,9 +129,12 @@ class Actuator:
         )
         self._apply_all(sorted(plans, key=self._turn), around)
 
-    def _turn(self, plan: Plan) -> tuple[int, bool]:
-        """Order the writes: what failed waits for the others, and giving back can't wait."""
-        return (self._watched[plan.scale.key].failures, takes(plan))
+    def _turn(self, plan: Plan) -> tuple[int, bool, bool]:
+        """Order the writes: what failed waits for the others, and giving back can't wait.
+
+        Not for a fleet that is taken, nor for one whose statuses are to be written.
+        """
+        return (self._watched[plan.scale.key].failures, takes(plan), not gives(plan))
 
     def _may_look(self, state: State) -> bool:
         if not self._parts.leadership.leading:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from scaler.actuator.actuator import FULL_SECONDS, NEEDED
-from scaler.core.hold.steps import Plan
+from scaler.core.hold.steps import Plan, WriteStatus
 from scaler.core.model import Kind, SourceState, WorkerScale
 from scaler.core.reasons import Reason
 from scaler.core.snapshot import Snapshot
@@ -92,15 +92,17 @@ def test_workers_are_taken_by_what_is_decided_now() -> None:
 
 
 def test_giving_back_goes_first() -> None:
-    """A roll-back can't wait behind a hundred holds."""
-    stage = Stage(make_scale("a"), make_scale("b"))
+    """A roll-back can't wait behind a hundred holds, nor behind what is said of them."""
+    stage = Stage(*(make_scale(name) for name in "abc"))
 
     def script(scale: WorkerScale) -> Plan:
+        if scale.name == "b":
+            return planned(scale, WriteStatus(status=replace(scale.status, replicas=7)))
         return planned(scale, group(suspend=scale.name == "a"))
 
     stage.script = script
     stage.look()
-    assert [name for name, _ in stage.kept.written] == ["b", "a"]
+    assert [name for name, _ in stage.kept.written] == ["c", "b", "a"]
 
 
 def test_a_look_ends_its_writes_after_a_while() -> None:
