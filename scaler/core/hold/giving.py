@@ -79,7 +79,8 @@ def waking(scene: Scene, hold: HoldRecord) -> Outcome:
         message = wish.message if wish.want is Want.GIVE else scene.scale.status.message
         if breach is not None:
             cause, message = breach.cause, breach.message
-        return give(scene, hold, cause, message, at_once=breach is not None)
+        at_once = breach is not None and not breach.whole
+        return give(scene, hold, cause, message, at_once=at_once)
     if recent(scene, hold) and hold.taken_at is None:
         return _missing(scene, hold, PATIENCE)
     if scene.scale.deleting or breach is not None or not _awaited(scene):

@@ -131,7 +131,8 @@ def _kept(scene: Scene, hold: HoldRecord) -> Outcome:
         return _standing(scene, hold, breach.cause, breach.message)
     if breach is not None:
         latch = _latch_for(scene, breach)
-        return give(scene, hold, breach.cause, breach.message, latch=latch, at_once=True)
+        at_once = not breach.whole
+        return give(scene, hold, breach.cause, breach.message, latch=latch, at_once=at_once)
     if wish.want is Want.GIVE:
         return give(scene, hold, wish.cause, wish.message, lasting=wish.lasting)
     if any(one.grip is not Grip.OURS for one in scene.pieces):

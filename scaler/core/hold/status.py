@@ -1,5 +1,6 @@
 """The status that a look leaves: state, evidence, record, and conditions for whoever waits."""
 
+from dataclasses import replace
 from typing import Final
 
 from scaler.core.hold.outcome import Outcome
@@ -10,12 +11,15 @@ from scaler.core.model import Mode, ScaleCondition, WorkerScaleStatus
 
 _NOT_READY: Final = frozenset({State.UNREAD, State.REFUSED, State.CONFLICT, State.RESTORING})
 _AWAY: Final = frozenset({State.HELD, State.RELEASED, State.WAKE_PENDING})
+_LONGEST: Final = 32_000
+"""A longer message the schema does not take, and with it not the status."""
 _GOING: Final = frozenset({State.HOLDING, State.RELEASING})
 
 
 def status_of(scene: Scene, outcome: Outcome) -> WorkerScaleStatus:
     """Build the status; it is equal to the one before where nothing happened."""
     before = scene.scale.status
+    outcome = replace(outcome, message=(outcome.lasting or outcome.message)[:_LONGEST], lasting="")
     return WorkerScaleStatus(
         observed_generation=scene.scale.generation,
         replicas=scene.live if scene.lack is None else before.replicas,
@@ -23,7 +27,7 @@ def status_of(scene: Scene, outcome: Outcome) -> WorkerScaleStatus:
         size=outcome.size,
         state=outcome.state,
         reason=outcome.cause,
-        message=outcome.lasting or outcome.message,
+        message=outcome.message,
         hold=outcome.hold,
         latch=outcome.latch,
         conditions=_conditions(scene, outcome),
@@ -73,7 +77,7 @@ def _condition(scene: Scene, outcome: Outcome, *, kind: str, status: str) -> Sca
         type=kind,
         status=status,
         reason=outcome.cause,
-        message=outcome.lasting or outcome.message,
+        message=outcome.message,
         changed=changed,
         observed_generation=scale.generation,
     )

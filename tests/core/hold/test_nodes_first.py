@@ -85,6 +85,18 @@ def test_pods_that_must_be_together_need_room_in_one_place() -> None:
     assert world.looks(3).state is State.WAKE_PENDING
 
 
+def test_a_kind_that_the_policy_leaves_out_now_waits_for_its_nodes_too() -> None:
+    """Nothing of its hold is lost yet; woken at once it would be evicted."""
+    world = without_nodes()
+    world.allowed = frozenset({"RayCluster"})
+    made = world.looks(4)
+    assert (made.state, made.cause) == (State.WAKE_PENDING, Cause.NODES_FIRST)
+    assert "leave JobSet out" in made.message
+    world.nodes = [make_node(gpus=8)]
+    world.looks(3)
+    assert not zeroed(world)
+
+
 def test_a_wake_that_is_called_off_leaves_it_held() -> None:
     """Nothing was given yet."""
     world = without_nodes()
