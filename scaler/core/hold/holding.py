@@ -37,7 +37,8 @@ def held(scene: Scene, hold: HoldRecord) -> Outcome:
     if scene.lack is not None or scene.unread:
         return _unseen(scene, hold)
     if hold.waking_at is None:
-        return _going(scene, hold) if hold.taken_at is None else _kept(scene, hold)
+        going = hold.taken_at is None and not _is_gone(scene, hold)
+        return _going(scene, hold) if going else _kept(scene, hold)
     if _called_off(scene, hold):
         return _kept(scene, replace(hold, waking_at=None))
     return waking(scene, hold)

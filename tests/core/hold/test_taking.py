@@ -11,7 +11,13 @@ from scaler.core.model import Kind, Mark, Mode, SourceState, WorkerScaleStatus
 from scaler.core.policy import Policy
 from scaler.core.reasons import Reason
 from tests.builders import NOW
-from tests.core.hold.events import evict, fall_silent, hold_now, set_the_clock_back
+from tests.core.hold.events import (
+    evict,
+    fall_silent,
+    hold_now,
+    retry_ray_job,
+    set_the_clock_back,
+)
 from tests.core.hold.test_laws import takes
 from tests.core.hold.world import SIZE, World, decision, held_world, make_scale, make_world
 
@@ -257,6 +263,18 @@ def test_what_was_idle_is_not_taken_once_it_works() -> None:
     assert not any(takes(one) for one in world.plan().steps)
     made = world.looks(15)
     assert (made.state, made.status.hold, world.written) == (State.NOT_IDLE, None, [])
+
+
+def test_a_new_child_is_not_taken_on_its_predecessors_evidence() -> None:
+    """KubeRay made another one after the record was written: nobody judged that."""
+    world = make_world(kind="RayJob")
+    zero_wanted(Reason.IDLE, world)
+    world.look(stop_after=2)
+    retry_ray_job(world)
+    world.now += 1
+    made = world.plan()
+    assert not any(takes(one) for one in made.steps)
+    assert made.status.hold is None
 
 
 def test_what_was_idle_is_not_taken_once_nothing_is_known() -> None:
