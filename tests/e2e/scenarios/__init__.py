@@ -18,7 +18,9 @@ from tests.e2e.scenarios import (
     idle,
     idle_kueue,
     patients,
+    privilege,
     race,
+    replaced,
     replicas,
 )
 from tests.e2e.world import Scenario
@@ -28,6 +30,7 @@ POOLS = (
     *growth_sizes.POOLS,
     *growth_nodes.POOLS,
     *replicas.POOLS,
+    *replaced.POOLS,
     *patients.POOLS,
     *hold.POOLS,
 )
@@ -46,9 +49,11 @@ SCENARIOS: tuple[Scenario, ...] = (
     *hold_lost.SCENARIOS,
     *hold_faults.SCENARIOS,
     *hold_killed.SCENARIOS,
+    *privilege.SCENARIOS,
     *contract.SCENARIOS,
     *race.SCENARIOS,  # after the idle ones: each brings replicas of its own, which need the CPU
     *replicas.SCENARIOS,
+    *replaced.SCENARIOS,
     *faults.SCENARIOS,
     *faults_api.SCENARIOS,
     *faults_service.SCENARIOS,

@@ -1,0 +1,79 @@
+"""How long streams were without a server, seen from the replicas."""
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import requests
+
+from tests.e2e.replica import PREFIX, Replica
+
+EVERY = 0.05
+"""Seconds between two looks."""
+_OPEN = re.compile(rf"^{PREFIX}open_streams (\S+)$", re.MULTILINE)
+
+
+def open_streams(replica: Replica) -> float:
+    """Give how many streams a replica has; none where it does not answer."""
+    try:
+        found = _OPEN.search(replica.metrics())
+    except requests.RequestException:
+        return 0.0
+    return float(found[1]) if found else 0.0
+
+
+@dataclass(slots=True)
+class Gaps:
+    """From counts of streams, the times in which there were fewer than there should be."""
+
+    wanted: float
+    longest: float = 0.0
+    """Seconds, of those that are over."""
+    since: float | None = None
+    """When the one that goes on began."""
+    steps: list[tuple[float, float]] = field(default_factory=list)
+    """Times and counts, without repetition."""
+
+    def note(self, count: float, at: float) -> None:
+        """Take a count."""
+        if not self.steps or self.steps[-1][1] != count:
+            self.steps.append((round(at, 2), count))
+        if count < self.wanted:
+            self.since = at if self.since is None else self.since
+        elif self.since is not None:
+            self.longest, self.since = max(self.longest, at - self.since), None
+
+
+@dataclass(slots=True)
+class StreamWatch:
+    """Counts the open streams of all replicas many times a second, of those that leave too."""
+
+    replicas: Callable[[], Iterable[Replica]]
+    wanted: float
+    gaps: Gaps = field(init=False)
+    _known: dict[str, Replica] = field(default_factory=dict)
+    _ending: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.gaps = Gaps(self.wanted)
+        self._thread = threading.Thread(target=self._look_on, daemon=True)
+
+    def start(self) -> None:
+        """Count from now on."""
+        self._thread.start()
+
+    def stop(self) -> float:
+        """Count no more; give the longest gap, with the one that went on."""
+        self._ending.set()
+        self._thread.join()
+        self.gaps.note(self.wanted, time.monotonic())
+        return self.gaps.longest
+
+    def _look_on(self) -> None:
+        while not self._ending.wait(EVERY):
+            self._known |= {each.name: each for each in self.replicas()}
+            running = [each for each in self._known.values() if each.program.runs]
+            self.gaps.note(sum(map(open_streams, running)), time.monotonic())
