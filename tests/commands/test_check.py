@@ -39,7 +39,7 @@ def test_files_without_anything_to_judge() -> None:
     code, text = run(str(DEPLOY / "service.yaml"))
     assert code == 0
     assert text.splitlines() == [
-        f"{DEPLOY / 'service.yaml'}: warning: (files): no policy, no ScaledObject among them",
+        f"{DEPLOY / 'service.yaml'}: warning: (files): no policy, ScaledObject or WorkerScale among them",
         "policies: 0, ScaledObjects: 0, errors: 0, warnings: 1",
     ]
 
