@@ -54,7 +54,7 @@ def judge_target(manifest: Manifest) -> Iterator[Finding]:
         yield manifest.warning((*_REF, "kind"), value=shown(kind), allowed=allowed)
     elif kind == "InferenceService":
         allowed = "it has no /scale subresource: target its predictor's Deployment, NAME-predictor"
-        yield manifest.warning((*_REF, "kind"), value=kind, allowed=allowed)
+        yield manifest.warning((*_REF, "kind"), value=shown(kind), allowed=allowed)
 
 
 def _least(manifest: Manifest) -> int:
