@@ -4,9 +4,10 @@ Layout: `now`, `policy.yaml`, `trigger.yaml`, `objects/PLURAL.yaml` (or .yml, .j
 A kind without a file is a source that did not sync; without `samples.om` Prometheus is down.
 `trigger.yaml` is the ScaledObject, or a WorkerScale: then it is planned, from the objects that
 would be changed too, as in `rayclusters.yaml`. A target of no watched kind, like a MachineSet, has
-its size from the HPA that the ScaledObject's status.hpaName names, in `horizontalpodautoscalers.yaml`, with
-the labels or the owner that KEDA gave it. An exporter's own pod belongs into `pods.yaml` where
-series are named by it: a pod that is not there is taken for gone, and its series count for nobody.
+its size from the HPA that the ScaledObject's status.hpaName names, which is in
+`horizontalpodautoscalers.yaml` with the labels or the owner that KEDA gave it. An exporter's own
+pod belongs into `pods.yaml` where series are named by it: a pod that is not there is taken for
+gone, and its series count for nobody.
 """
 
 from collections.abc import Iterable

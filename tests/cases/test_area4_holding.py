@@ -118,7 +118,8 @@ def test_c01_a_young_worker_is_not_taken(explain: Run, t: float) -> None:
 def test_c02_one_sample_in_ten_minutes_keeps_it(explain: Run) -> None:
     """The maximum in the window counts here too."""
     series = (util("a-0", 0, EVERY_TEN_MINUTES),)
-    stays(explain, Rested(series=series, policy=policy(defaults={"idleAfter": "2h"}), t=599), "Busy")
+    two_hours = policy(defaults={"idleAfter": "2h"})
+    stays(explain, Rested(series=series, policy=two_hours, t=599), "Busy")
 
 
 def test_c03_pods_unread_take_nothing(explain: Run) -> None:

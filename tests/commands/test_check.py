@@ -38,8 +38,9 @@ def test_files_without_anything_to_judge() -> None:
     """A wrong path does not look like a good file."""
     code, text = run(str(DEPLOY / "service.yaml"))
     assert code == 0
+    nothing = "no policy, ScaledObject or WorkerScale among them"
     assert text.splitlines() == [
-        f"{DEPLOY / 'service.yaml'}: warning: (files): no policy, ScaledObject or WorkerScale among them",
+        f"{DEPLOY / 'service.yaml'}: warning: (files): {nothing}",
         "policies: 0, ScaledObjects: 0, errors: 0, warnings: 1",
     ]
 

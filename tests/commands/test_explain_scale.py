@@ -190,9 +190,7 @@ def test_a_worker_scale_of_a_bundle_can_be_named(
     set_scale(ray, replicas=0)
     folder = captured(ray, f"{NAMESPACE}/{NAME}")
     assert explained(folder)[1]["reason"] == "Idle"
-    code, told = ray.run(
-        "explain", f"workerscale/{NAME}", "-n", NAMESPACE, "--bundle", str(folder)
-    )
+    code, told = ray.run("explain", f"workerscale/{NAME}", "-n", NAMESPACE, "--bundle", str(folder))
     assert told.startswith(f"{NAMESPACE}/{NAME}  ")
     assert code in (0, 3)
     assert ray.run("explain", "wscale/a/b", "--bundle", str(folder)) == (2, "")
