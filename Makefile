@@ -59,7 +59,7 @@ unit: setup ## pytest alone
 	@echo '== pytest'
 	@$(BIN)/pytest -n auto --maxprocesses 8
 
-peers: setup ## try it against KEDA's own client and a real Prometheus; needs Go
+peers: setup ## try it against KEDA's own client, Helm, kustomize, a real Prometheus; needs Go
 	@$(BIN)/python -m tests.peers.run
 
 e2e: setup ## play every scenario with the real KEDA, Kueue, Prometheus ...; needs Go
