@@ -63,12 +63,13 @@ class Problem:
 
     path: str
     value: str
+    """As it was given; a member of a StrEnum is shown as the text that it is."""
     allowed: str
 
     def __str__(self) -> str:
         if not self.value:
             return f"{self.path}: {self.allowed}"
-        return f"{self.path}: {self.value!r} is not allowed; {self.allowed}"
+        return f"{self.path}: {str(self.value)!r} is not allowed; {self.allowed}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
