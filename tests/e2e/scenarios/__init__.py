@@ -2,6 +2,7 @@
 
 from tests.e2e.scenarios import (
     contract,
+    documented,
     faults,
     faults_api,
     faults_service,
@@ -53,6 +54,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_api.SCENARIOS,
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
+    *documented.SCENARIOS,
 )
 LONG = frozenset({"H3", "H4", "H8", "H9", "H10", "H10k", "H12", "H13", "H14"})
 """Played by their ids and by `make e2e-all`: beside all others they come late on two cores."""
