@@ -11,7 +11,7 @@ DEV_GROUP := import tomllib; \
 	print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto lock clean
+.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto reference lock clean
 
 help: ## show this list
 	@echo 'kueue-gpu-scaler'
@@ -50,9 +50,10 @@ layers: setup ## import-linter: imports point one way
 	@echo '== import-linter'
 	@$(BIN)/lint-imports
 
-generated: setup ## scaler/pb is what protos/ gives
-	@echo '== generated code'
+generated: setup ## scaler/pb is what protos/ gives, docs/reference what the code gives
+	@echo '== generated code and pages'
 	@$(BIN)/python protos/generate.py --check
+	@$(BIN)/python -m docs.generate --check
 
 unit: setup ## pytest alone
 	@echo '== pytest'
@@ -75,6 +76,9 @@ bench: setup ## measure, each figure beside its goal
 
 proto: setup ## generate scaler/pb anew
 	@$(BIN)/python protos/generate.py
+
+reference: setup ## write docs/reference anew from the code
+	@$(BIN)/python -m docs.generate
 
 lock: setup ## resolve the dependencies anew, newest versions
 	@CUSTOM_COMPILE_COMMAND='make lock' $(PIP_COMPILE) --upgrade \
