@@ -10,8 +10,8 @@ from scaler.core.metadata import IDLE_KEYS, KEDA_KEYS, QUEUE_KEYS, parse
 from scaler.core.quantity import format_duration
 from scaler.core.trigger import IdleTrigger, InvalidTrigger, QueueTrigger
 
-NEITHER = " "
-"""A value that no key allows."""
+WRONG = ("0s", " ")
+"""Of these no key allows both; of durations the first tells more."""
 ATTRIBUTES: Mapping[str, str] = {"clusterQueue": "cluster_queues", "resourceFlavor": "flavor"}
 """Where a key is not its attribute in camel case."""
 BY_RULE: Mapping[str, tuple[str, str]] = {
@@ -70,11 +70,13 @@ def _row(key: str, signal: str, record: type) -> tuple[str, str, str, str]:
 
 def allowed(key: str, signal: str) -> str:
     """Give what the parser says is allowed for a key."""
-    parsed = parse({"signal": signal, key: NEITHER})
-    if not isinstance(parsed, InvalidTrigger):
-        raise TypeError(f"{key} takes anything")
-    (problem,) = (each for each in parsed.problems if each.path == key)
-    return problem.allowed.removeprefix("allowed is ").removeprefix("allowed are ")
+    for value in WRONG:
+        parsed = parse({"signal": signal, key: value})
+        problems = parsed.problems if isinstance(parsed, InvalidTrigger) else ()
+        for problem in problems:
+            if problem.path == key:
+                return problem.allowed.removeprefix("allowed is ").removeprefix("allowed are ")
+    raise TypeError(f"{key} takes anything")
 
 
 def _default(record: type, attribute: str) -> str:

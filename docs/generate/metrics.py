@@ -39,18 +39,22 @@ class _Leading:
 def metrics_page() -> str:
     """Give docs/reference/metrics.md."""
     serve, actuate = described()
-    both = {name: each for name, each in serve.items() if actuate.get(name) == each}
     return page(
         "Metrics",
         "Every metric of `/metrics` at the status port. Counters end in `_total`; histograms have "
         "`_bucket`, `_sum` and `_count`. A gauge of something that is not known now has no sample, "
         "never a 0.",
-        section("Of both processes", _table(both)),
-        section("Of `serve`", _table({k: v for k, v in serve.items() if k not in both})),
         section(
-            "Of `actuate`",
+            "Of `serve`",
+            "`actuate` has most of them too: of sources, policy and changes of its own decisions. "
+            "Decisions, demand and pools have samples at `serve` alone. Its replicas show the same: "
+            "take the `max` over them.",
+            _table(serve),
+        ),
+        section(
+            "Of `actuate` alone",
             "Only the process that leads shows what is held, so that sums over both are right.",
-            _table({k: v for k, v in actuate.items() if k not in both}),
+            _table({name: each for name, each in actuate.items() if name not in serve}),
         ),
     )
 

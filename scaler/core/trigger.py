@@ -36,7 +36,7 @@ class QueueTrigger:
     unit: Unit = Unit.NODES
     """What the value counts."""
     scope: Scope = Scope.TOTAL
-    """total: with what is there, to size a node pool; pending: what is needed beyond it."""
+    """With what is there (total), to size a node pool; or what is needed beyond it (pending)."""
     pool: str | None = None
     """A pool of the policy: which nodes, their shape, the most of them."""
     gpus_per_node: int | None = None
