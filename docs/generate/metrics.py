@@ -47,8 +47,8 @@ def metrics_page() -> str:
         section(
             "Of `serve`",
             "`actuate` has most of them too: of sources, policy and changes of its own decisions. "
-            "Decisions, demand and pools have samples at `serve` alone. Its replicas show the same: "
-            "take the `max` over them.",
+            "Decisions, demand and pools have samples at `serve` alone. Its replicas show the "
+            "same: take the `max` over them.",
             _table(serve),
         ),
         section(
