@@ -67,9 +67,9 @@ class Replica:
         body: Object = found.json()
         return body
 
-    def metrics(self) -> str:
-        """Give /metrics."""
-        found = self._get("/metrics")
+    def metrics(self, *, within: float = HTTP_TIMEOUT) -> str:
+        """Give /metrics, within so many seconds."""
+        found = self._get("/metrics", within)
         found.raise_for_status()
         return found.text
 
@@ -133,6 +133,6 @@ class Replica:
         for each in self.held:
             each.close()
 
-    def _get(self, path: str) -> requests.Response:
+    def _get(self, path: str, within: float = HTTP_TIMEOUT) -> requests.Response:
         url = f"http://{LOOPBACK}:{self.backend.status}{path}"
-        return requests.get(url, timeout=HTTP_TIMEOUT)
+        return requests.get(url, timeout=within)

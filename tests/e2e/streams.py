@@ -12,13 +12,15 @@ from tests.e2e.replica import PREFIX, Replica
 
 EVERY = 0.05
 """Seconds between two looks."""
+PATIENCE = 1.0
+"""Seconds for an answer; one that ends may take a connection and never answer."""
 _OPEN = re.compile(rf"^{PREFIX}open_streams (\S+)$", re.MULTILINE)
 
 
 def open_streams(replica: Replica) -> float:
     """Give how many streams a replica has; none where it does not answer."""
     try:
-        found = _OPEN.search(replica.metrics())
+        found = _OPEN.search(replica.metrics(within=PATIENCE))
     except requests.RequestException:
         return 0.0
     return float(found[1]) if found else 0.0

@@ -22,10 +22,10 @@ from tests.e2e.world import DISTURBS_KEDA, Scenario, World
 
 POOL = "u1"
 POOLS = (patient(POOL),)
-TARGETS = 6
+TARGETS = 4
 QUIET = "u1-quiet"
 """A target that falls idle, which KEDA is not told."""
-IDLE_AFTER = "12s"
+IDLE_AFTER = "6s"
 CALM = 3.0
 """Seconds."""
 WATCHED = 2.0
@@ -96,9 +96,9 @@ def u1(world: World) -> str:
         room(replace(world, scaler=lot.service), POOL, queues={"jobs": 64}, metadata=there) as made,
     ):
         pair = Pair(lot=lot, pool=made)
+        made.job("first")
         lot.fine()
         lot.add_paused(QUIET, IDLE_AFTER)
-        made.job("first")
         made.grows_to(1)
         lot.all_say("Busy")
         began = time.monotonic()
