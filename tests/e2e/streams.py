@@ -5,25 +5,52 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import requests
 
-from tests.e2e.replica import PREFIX, Replica
+from tests.e2e.replica import PREFIX
 
 EVERY = 0.05
 """Seconds between two looks."""
 PATIENCE = 1.0
-"""Seconds for an answer; one that ends may take a connection and never answer."""
+"""Seconds for an answer; one that ends may take a connection and give none."""
 _OPEN = re.compile(rf"^{PREFIX}open_streams (\S+)$", re.MULTILINE)
 
 
-def open_streams(replica: Replica) -> float:
-    """Give how many streams a replica has; none where it does not answer."""
+class Shows(Protocol):
+    """A replica, as far as it is looked at here."""
+
+    @property
+    def name(self) -> str:
+        """Give what no other one is called."""
+        ...
+
+    @property
+    def answers(self) -> bool:
+        """Say whether it runs."""
+        ...
+
+    def metrics(self, *, within: float) -> str:
+        """Give /metrics, or raise what requests raises."""
+        ...
+
+
+def open_streams(replica: Shows) -> float | None:
+    """Give how many streams a replica has: 0 where it is gone, None where it does not answer."""
     try:
         found = _OPEN.search(replica.metrics(within=PATIENCE))
+    except requests.Timeout:
+        return None
     except requests.RequestException:
         return 0.0
     return float(found[1]) if found else 0.0
+
+
+def count(replicas: Iterable[Shows]) -> float | None:
+    """Add up the streams of those that run; None where one of them is slow to tell."""
+    counts = [open_streams(each) for each in replicas if each.answers]
+    return None if None in counts else sum(each or 0.0 for each in counts)
 
 
 @dataclass(slots=True)
@@ -38,11 +65,11 @@ class Gaps:
     steps: list[tuple[float, float]] = field(default_factory=list)
     """Times and counts, without repetition."""
 
-    def note(self, count: float, at: float) -> None:
+    def note(self, streams: float, at: float) -> None:
         """Take a count."""
-        if not self.steps or self.steps[-1][1] != count:
-            self.steps.append((round(at, 2), count))
-        if count < self.wanted:
+        if not self.steps or self.steps[-1][1] != streams:
+            self.steps.append((round(at, 2), streams))
+        if streams < self.wanted:
             self.since = at if self.since is None else self.since
         elif self.since is not None:
             self.longest, self.since = max(self.longest, at - self.since), None
@@ -52,10 +79,10 @@ class Gaps:
 class StreamWatch:
     """Counts the open streams of all replicas many times a second, of those that leave too."""
 
-    replicas: Callable[[], Iterable[Replica]]
+    replicas: Callable[[], Iterable[Shows]]
     wanted: float
     gaps: Gaps = field(init=False)
-    _known: dict[str, Replica] = field(default_factory=dict)
+    _known: dict[str, Shows] = field(default_factory=dict)
     _ending: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread = field(init=False)
 
@@ -77,5 +104,6 @@ class StreamWatch:
     def _look_on(self) -> None:
         while not self._ending.wait(EVERY):
             self._known |= {each.name: each for each in self.replicas()}
-            running = [each for each in self._known.values() if each.program.runs]
-            self.gaps.note(sum(map(open_streams, running)), time.monotonic())
+            found = count(self._known.values())
+            if found is not None:
+                self.gaps.note(found, time.monotonic())

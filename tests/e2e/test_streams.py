@@ -1,16 +1,20 @@
 """Times with fewer streams than there should be."""
 
+from dataclasses import dataclass
+
 import pytest
+import requests
 
 from tests.e2e.keda import counted
-from tests.e2e.streams import Gaps
+from tests.e2e.replica import PREFIX
+from tests.e2e.streams import Gaps, count
 
 
 def test_a_gap_lasts_until_all_are_back() -> None:
     """Not until the first is."""
     gaps = Gaps(wanted=2.0)
-    for at, count in enumerate((2.0, 0.0, 1.0, 1.0, 2.0, 3.0, 1.0, 2.0)):
-        gaps.note(count, float(at))
+    for at, streams in enumerate((2.0, 0.0, 1.0, 1.0, 2.0, 3.0, 1.0, 2.0)):
+        gaps.note(streams, float(at))
     assert gaps.longest == 3.0
     assert gaps.since is None
 
@@ -20,6 +24,33 @@ def test_a_gap_that_goes_on_is_seen() -> None:
     gaps = Gaps(wanted=2.0)
     gaps.note(1.0, 7.0)
     assert (gaps.longest, gaps.since) == (0.0, 7.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A replica that tells so many streams, or fails to."""
+
+    streams: float = 0.0
+    fails: type[Exception] | None = None
+    answers: bool = True
+    name: str = "a"
+
+    def metrics(self, *, within: float) -> str:
+        """Tell, or fail."""
+        if self.fails is not None:
+            raise self.fails(f"not within {within} s")
+        return f"# TYPE {PREFIX}open_streams gauge\n{PREFIX}open_streams {self.streams}\n"
+
+
+def test_streams_of_all_are_added_up() -> None:
+    """One that is gone has none, whatever it would tell; one that is not up yet neither."""
+    gone, coming = Shown(streams=9.0, answers=False), Shown(fails=requests.ConnectionError)
+    assert count([Shown(streams=3.0), gone, coming, Shown(streams=2.0)]) == 5.0
+
+
+def test_one_that_is_slow_leaves_the_count_unknown() -> None:
+    """Unknown is not none."""
+    assert count([Shown(streams=3.0), Shown(fails=requests.ReadTimeout)]) is None
 
 
 METRICS = """\

@@ -16,7 +16,7 @@ from tests.e2e.keda import errors_of
 from tests.e2e.policies import REFRESH
 from tests.e2e.scenarios.rooms import Room, patient, room
 from tests.e2e.stack import service_address
-from tests.e2e.streams import StreamWatch, open_streams
+from tests.e2e.streams import StreamWatch, count
 from tests.e2e.waiting import pause, until
 from tests.e2e.world import DISTURBS_KEDA, Scenario, World
 
@@ -74,13 +74,10 @@ class Pair:
 
             until(look, f"replica {number} decides {value} on {name}", within=SOON)
 
-    def streams(self) -> float:
-        """Count the open streams of both."""
-        return sum(map(open_streams, self.lot.service.replicas))
-
     def all_streams(self, wanted: float) -> None:
         """Wait until there are so many."""
-        until(lambda: self.streams() >= wanted, f"{wanted:.0f} open streams", within=SOON)
+        replicas = self.lot.service.replicas
+        until(lambda: count(replicas) == wanted, f"{wanted:.0f} open streams", within=SOON)
 
     @property
     def of_keda(self) -> int:
