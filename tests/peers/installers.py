@@ -149,6 +149,9 @@ def _refusals(report: Report, folder: Path) -> None:
         )
     done = _helm("lint", "--strict", str(CHART))
     report.check("helm lint finds nothing", ok=done.returncode == 0, found=done.stdout)
+    one = _chart("replicas=1", "actuator.enabled=true", "actuator.replicas=1")
+    budgets = [name for kind, name in one if kind == "PodDisruptionBudget"]
+    report.check("a single replica holds up no drain", ok=not budgets, found=budgets)
     _two_releases(report)
 
 
