@@ -62,10 +62,10 @@ def device_peaks(
     window: Window,
 ) -> str:
     """Ask for each of these devices (as evidence names them): the peak of each step, percent."""
-    profile = metric_profile(settings)
-    matchers = _device_matchers(profile, devices)
+    named = tuple(devices)
+    matchers = _device_matchers(metric_profile(settings), named)
     rows = _activity(settings, namespace=namespace, pods=pods, window=window, matchers=matchers)
-    return f"{rows}{window}" if rows else ""
+    return f"{rows}{window}" if named and rows else ""
 
 
 def device_name(settings: PrometheusSettings, labels: Mapping[str, str]) -> str:

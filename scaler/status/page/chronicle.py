@@ -140,12 +140,16 @@ def _activity(
     heard = [one for one in found if one is not None]
     if len(heard) < len(found) or not heard:
         return Activity(step=step, waiting=bool(found))
-    most, count, each = heard
+    most, count, *rest = heard
     return Activity(
         step=step,
         peaks=_only(most.matrix),
         counts=_only(count.matrix),
-        devices={device_name(settings, row.labels): _points(row) for row in each.matrix.series},
+        devices={
+            device_name(settings, row.labels): _points(row)
+            for each in rest
+            for row in each.matrix.series
+        },
         problem=next((one.problem for one in heard if one.problem), None),
     )
 

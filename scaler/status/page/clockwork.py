@@ -1,4 +1,4 @@
-"""Write times, ages and amounts; ages run on in the browser, so that a page need not change for them."""
+"""Write times, ages and amounts; ages run on in the browser, so a page need not change for them."""
 
 from datetime import UTC, datetime
 
