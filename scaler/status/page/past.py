@@ -137,8 +137,7 @@ class Past:
         try:
             matrix = self._connected().raw(expression, at=at)
         except UnreachableError as error:
-            self._forget_waiting()
-            return Found(at=at, problem=str(error))
+            return self._failed_all(Found(at=at, problem=str(error)))
         except QueryFailedError as error:
             return Found(at=at, problem=str(error))
         except Exception as error:
@@ -147,10 +146,14 @@ class Past:
         problem = f"warnings: {'; '.join(matrix.warnings)}" if matrix.warnings else None
         return Found(at=at, matrix=matrix, problem=problem)
 
-    def _forget_waiting(self) -> None:
-        """Drop what waits for a server that is gone: whoever still looks asks again."""
+    def _failed_all(self, found: Found) -> Found:
+        """Tell all that wait for a server that is gone, rather than try each of them."""
         with self._changed:
+            waiting = tuple(self._waiting)
             self._waiting.clear()
+        for expression in waiting:
+            self._keep(expression, found)
+        return found
 
     def _connected(self) -> Server:
         settings = self._store.latest().policy.policy.prometheus

@@ -111,6 +111,20 @@ def test_a_failure_is_told_and_not_repeated_with_each_look() -> None:
         assert server.asked == ["up", "other"]
 
 
+def test_a_server_that_is_gone_is_tried_once_for_all_that_wait() -> None:
+    """Else a crowd of readers would wait for one refusal after another."""
+    server = Hung()
+    server.problem = UnreachableError("connection refused")
+    with asking(server) as (past, _):
+        past.ask("first")
+        assert server.entered.wait(PATIENCE)
+        past.ask("second")
+        server.let_go.set()
+        assert answer(past, "first").problem == "connection refused"
+        assert answer(past, "second").problem == "connection refused"
+    assert server.asked == ["first"]
+
+
 def test_warnings_are_a_problem_since_rows_may_be_missing() -> None:
     """Warnings are a problem since rows may be missing."""
     with asking(FakePrometheus(answers={"up": Matrix(warnings=("a store is away",))})) as (past, _):
