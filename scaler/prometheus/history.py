@@ -142,8 +142,9 @@ def _any_of(names: Iterable[str]) -> str:
 
 
 def _text(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    plain = (one if one.isprintable() else f"\\U{ord(one):08x}" for one in escaped)
+    return f'"{"".join(plain)}"'
 
 
 def _milliseconds(seconds: float) -> str:

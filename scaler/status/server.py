@@ -186,6 +186,15 @@ class _Server(ThreadingHTTPServer):
                 oldest.shutdown(socket.SHUT_RDWR)
         super().process_request(request, client_address)
 
+    def server_close(self) -> None:
+        """Close the port, and hang up on those who are still connected."""
+        super().server_close()
+        with self._lock:
+            for request in tuple(self._open):
+                if isinstance(request, socket.socket):
+                    with suppress(OSError):
+                        request.shutdown(socket.SHUT_RDWR)
+
     def shutdown_request(self, request: _Socket) -> None:
         """Close a connection, and forget it."""
         with self._lock:

@@ -1,6 +1,6 @@
 """The queries of the page's charts, asked of the embedded Prometheus."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -33,9 +33,7 @@ def ask(store: SampleStore, expression: str) -> dict[tuple[tuple[str, str], ...]
     return {labels: [value for _, value in points] for labels, points in found}
 
 
-def peak(
-    store: SampleStore, *pods: str, settings: PrometheusSettings = SETTINGS
-) -> Sequence[float]:
+def peak(store: SampleStore, *pods: str, settings: PrometheusSettings = SETTINGS) -> list[float]:
     """Give the peaks of each step."""
     query = peaks(settings, namespace="ml", pods=pods, window=WINDOW)
     (found,) = ask(store, query).values() or [[]]
@@ -47,7 +45,7 @@ def test_the_peak_of_all_signals_and_devices_in_percent() -> None:
     store = SampleStore()
     scrape(store, GR_ENGINE, 0.4, labels=pod_labels("a", gpu=0))
     scrape(store, GPU_UTIL, 25.0, labels=pod_labels("b", gpu=1))
-    assert peak(store, "a", "b") == [pytest.approx(40.0)] * 10
+    assert peak(store, "a", "b") == pytest.approx([40.0] * 10)
     assert peak(store, "b") == [25.0] * 10
 
 
@@ -55,7 +53,7 @@ def test_a_burst_between_two_steps_is_seen() -> None:
     """A burst between two steps is seen."""
     store = SampleStore()
     scrape(store, GPU_UTIL, 0.0, labels=pod_labels("a"), every=60.0)
-    scrape(store, GPU_UTIL, 90.0, labels=pod_labels("a"), since=-75.0, until=-75.0)
+    scrape(store, GPU_UTIL, 90.0, labels=pod_labels("a", gpu=1), since=-75.0, until=-75.0)
     assert max(peak(store, "a")) == 90.0
 
 
@@ -63,7 +61,7 @@ def test_a_time_without_samples_has_no_point() -> None:
     """A time without samples has no point."""
     store = SampleStore()
     scrape(store, GPU_UTIL, 3.0, labels=pod_labels("a"), until=-300.0)
-    assert len(peak(store, "a")) == 5
+    assert len(peak(store, "a")) == 6, "of ten"
 
 
 def test_what_is_out_of_range_is_no_sample() -> None:
@@ -95,7 +93,7 @@ def test_a_signal_that_is_void_on_slices_says_nothing_of_them() -> None:
     store = SampleStore()
     scrape(store, GPU_UTIL, 80.0, labels=pod_labels("a", GPU_I_ID="3"))
     scrape(store, GR_ENGINE, 0.1, labels=pod_labels("a", GPU_I_ID="3"))
-    assert peak(store, "a") == [pytest.approx(10.0)] * 10
+    assert peak(store, "a") == pytest.approx([10.0] * 10)
 
 
 def test_devices_that_report_are_counted_once_whatever_their_signals() -> None:
@@ -177,8 +175,8 @@ def test_replicas_are_counted_by_status_and_reason() -> None:
     for instance in ("one", "two"):
         labels = {**OWN, "namespace": "ml", "status": "OK", "reason": "Busy", "instance": instance}
         own(store, "decision_reason", 1.0, labels)
-    ((labels, counts),) = ask(store, reasons(["llm"], WINDOW)).items()
-    assert dict(labels)["reason"] == "Busy"
+    ((row, counts),) = ask(store, reasons(["llm"], WINDOW)).items()
+    assert dict(row)["reason"] == "Busy"
     assert counts == [2.0] * 10
 
 

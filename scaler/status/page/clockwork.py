@@ -71,7 +71,9 @@ def age(moment: Instant | None, *, now: Instant, at_least: bool = False) -> Mark
 
 def age_of(since: Since | None, *, now: Instant) -> Markup:
     """Write for how long a reason is in force, as far as it was seen."""
-    return age(since and since.at, now=now, at_least=since is not None and since.at_least)
+    if since is None:
+        return age(None, now=now)
+    return age(since.at, now=now, at_least=since.at_least)
 
 
 def moment_words(moment: Instant) -> Markup:

@@ -25,12 +25,12 @@ def test_a_page_that_did_not_change_is_not_sent_again() -> None:
 def test_the_moment_goes_on_while_the_page_stays_the_same() -> None:
     """Else each look would send all again."""
     with stage() as at:
-        at.publish(idle_decision(), at=NOW)
+        at.publish(idle_decision(), at=NOW + 1)
         _, headers, _ = at.get()
-        at.publish(idle_decision(), at=NOW + 1, changed=[])
+        at.publish(idle_decision(), at=NOW + 2, changed=[])
         at.server._pages._kept.clear()
         status, more, _ = at.get(**{"If-None-Match": headers["ETag"]})
-    assert (status, float(more["Scaler-As-Of"])) == (304, NOW + 1)
+    assert (status, float(more["Scaler-As-Of"])) == (304, NOW + 2)
 
 
 def test_a_decision_that_changed_is_sent() -> None:

@@ -83,11 +83,11 @@ def test_a_chart_has_a_gap_where_there_was_no_value() -> None:
     """P01: neither the line nor the column goes to 0 there."""
     with stage() as at:
         at.publish(queue_decision(value=4, at=NOW - 1800), at=NOW - 1800)
-        for age in range(1770, 0, -30):
+        for age in range(1770, -30, -30):
             hold = queue_decision(value=None, reason=Reason.NOT_SYNCED, at=NOW - 900)
             at.publish(hold, at=NOW - age, changed=[hold] if age == 900 else [])
         page = body(at, "trigger?namespace=gpu-nodes&name=a100-pool&span=1h")
-    (chart,) = re.findall(r'<svg class="chart".*?</svg>', page)
+    (chart,) = re.findall(r'<svg class="chart".*?</svg>', page, re.DOTALL)
     assert "UNKNOWN: NotSynced, no value" in Reader(chart).text
     assert "hatch-unknown" in chart
     lines = re.findall(r'<line x1="([0-9.]+)%" x2="([0-9.]+)%"[^>]*class="value"', chart)
@@ -170,7 +170,7 @@ def test_activity_is_drawn_with_window_and_threshold_and_gaps() -> None:
     with stage(prometheus=FakePrometheus(answers={"DCGM": row})) as at:
         at.publish(idle_decision())
         page = heard(at, "trigger?namespace=team-chat&name=llm&span=1h")
-    charts = re.findall(r'<svg class="chart".*?</svg>', page)
+    charts = re.findall(r'<svg class="chart".*?</svg>', page, re.DOTALL)
     activity = charts[1]
     assert 'class="window"' in activity
     assert 'class="threshold"' in activity

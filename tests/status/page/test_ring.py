@@ -69,6 +69,7 @@ def test_a_time_without_publications_is_unseen() -> None:
     """While the observer hung nobody knows what would have been decided."""
     ring, busy = Ring(), idle_decision(at=NOW)
     publish(ring, busy)
+    publish(ring, busy, at=NOW + 30, changed=())
     publish(ring, busy, at=NOW + 400, changed=())
     assert reasons(ring, busy, now=NOW + 430) == ["unseen", "Busy", "unseen", "Busy"]
     assert reasons(ring, busy, now=NOW + 500)[-1] == "unseen", "it hangs again"
