@@ -165,11 +165,11 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, address: Address, routes: Mapping[str, Route]) -> None:
-        super().__init__((address.host, address.port), _Requests)
         self.routes = routes
         self._lock = threading.Lock()
         self._open: dict[_Socket, None] = {}
         """Guarded by _lock; the oldest connection first."""
+        super().__init__((address.host, address.port), _Requests)
 
     def process_request(self, request: _Socket, client_address: object) -> None:
         """Start a thread for a connection; where there are too many the oldest one ends.
