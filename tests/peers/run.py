@@ -12,9 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.docs import longer
 from tests.e2e.builds import PROMETHEUS
 from tests.golang import BUILT, ROOT, CannotBuildError, build
-from tests.peers import keda_scenario, kueue_samples, page_scenario
+from tests.peers import installers, keda_scenario, kueue_samples, page_scenario, wheel
 from tests.peers.browser import NoBrowserError
 from tests.peers.builds import KEDA
 from tests.report import Report
@@ -27,6 +28,11 @@ def main() -> int:
     """Try every part; give the exit code."""
     report = Report(title="peers")
     _kueue(report)
+    report.part("longer commands of the documents")
+    longer.run(report)
+    _installers(report)
+    report.part("the wheel")
+    wheel.run(report)
     _keda(report)
     _prometheus(report)
     _debian_prometheus(report)
@@ -40,6 +46,16 @@ def _kueue(report: Report) -> None:
         report.skip("Kueue's objects", why=f"{SAMPLES} is not there")
         return
     kueue_samples.run(report, folder=SAMPLES)
+
+
+def _installers(report: Report) -> None:
+    report.part("kustomize and Helm")
+    try:
+        build(installers.INSTALLERS)
+    except CannotBuildError as error:
+        report.skip("the installers", why=str(error))
+        return
+    installers.run(report)
 
 
 def _keda(report: Report) -> None:
