@@ -41,10 +41,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- .Values.priorityClass.name | default (ternary (include "scaler.name" .) "" .Values.priorityClass.create) -}}
 {{- end -}}
 
-{{- define "scaler.tlsSecret" -}}
-{{- .Values.tls.secretName | default (printf "%s-server" (include "scaler.name" .)) -}}
-{{- end -}}
-
 {{- define "scaler.policy" -}}
 {{- if and (kindIs "string" .Values.policy) .Values.policy -}}
 {{ .Values.policy }}

@@ -13,9 +13,7 @@ annotations:
   {{- if $root.Values.openshift.enabled }}
   openshift.io/required-scc: restricted-v2
   {{- end }}
-  {{- if and $root.Values.tls.enabled (eq (index . 1) "scaler") }}
-  prometheus.io/scheme: https
-  {{- else if and $scraped (not $root.Values.openshift.enabled) }} {}{{ end }}
+  {{- if and $scraped (not $root.Values.openshift.enabled) }} {}{{ end }}
 {{- end -}}
 
 {{- define "scaler.podSecurity" -}}
@@ -73,52 +71,31 @@ env:
     valueFrom: {fieldRef: {fieldPath: metadata.uid}}
 {{- end -}}
 
-{{- define "scaler.alive" -}}
-{{- if .Values.tls.enabled -}}
-httpGet: {path: /healthz, port: http, scheme: HTTPS}
-{{- else -}}
-grpc: {port: 6000}
-{{- end -}}
-{{- end -}}
-
-{{- /* Whole folders, never subPath: the kubelet does not update a subPath mount. Takes (list context
-component), as the next one. */ -}}
+{{- /* Whole folders, never subPath: the kubelet does not update a subPath mount. */ -}}
 {{- define "scaler.mounts" -}}
-{{- $values := (index . 0).Values -}}
 volumeMounts:
   - name: policy
     mountPath: /etc/kueue-gpu-scaler
     readOnly: true
-  {{- if $values.openshift.enabled }}
+  {{- if .Values.openshift.enabled }}
   - name: service-ca
     mountPath: /etc/kueue-gpu-scaler-ca
-    readOnly: true
-  {{- end }}
-  {{- if and $values.tls.enabled (eq (index . 1) "scaler") }}
-  - name: tls
-    mountPath: /etc/kueue-gpu-scaler-tls
     readOnly: true
   {{- end }}
 {{- end -}}
 
 {{- define "scaler.volumes" -}}
-{{- $root := index . 0 -}}
 volumes:
   - name: policy
     configMap:
-      name: {{ include "scaler.name" $root }}-policy
-  {{- if $root.Values.openshift.enabled }}
+      name: {{ include "scaler.name" . }}-policy
+  {{- if .Values.openshift.enabled }}
   - name: service-ca
     configMap:
-      name: {{ include "scaler.name" $root }}-service-ca
+      name: {{ include "scaler.name" . }}-service-ca
       # Named, so that no pod starts before the cluster has put the authorities in.
       items:
         - key: service-ca.crt
           path: service-ca.crt
-  {{- end }}
-  {{- if and $root.Values.tls.enabled (eq (index . 1) "scaler") }}
-  - name: tls
-    secret:
-      secretName: {{ include "scaler.tlsSecret" $root }}
   {{- end }}
 {{- end -}}
