@@ -11,7 +11,7 @@ DEV_GROUP := import tomllib; \
 	print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto lock clean
+.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto dashboards lock clean
 
 help: ## show this list
 	@echo 'kueue-gpu-scaler'
@@ -50,9 +50,10 @@ layers: setup ## import-linter: imports point one way
 	@echo '== import-linter'
 	@$(BIN)/lint-imports
 
-generated: setup ## scaler/pb is what protos/ gives
+generated: setup ## scaler/pb is what protos/ gives, deploy/grafana what dashboards/ gives
 	@echo '== generated code'
 	@$(BIN)/python protos/generate.py --check
+	@$(BIN)/python -m dashboards --check
 
 unit: setup ## pytest alone
 	@echo '== pytest'
@@ -75,6 +76,9 @@ bench: setup ## measure, each figure beside its goal
 
 proto: setup ## generate scaler/pb anew
 	@$(BIN)/python protos/generate.py
+
+dashboards: setup ## generate deploy/grafana anew
+	@$(BIN)/python -m dashboards
 
 lock: setup ## resolve the dependencies anew, newest versions
 	@CUSTOM_COMPILE_COMMAND='make lock' $(PIP_COMPILE) --upgrade \
