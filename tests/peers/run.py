@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.e2e.builds import PROMETHEUS
 from tests.golang import BUILT, ROOT, CannotBuildError, build
-from tests.peers import keda_scenario, kueue_samples
+from tests.peers import alerts, keda_scenario, kueue_samples
 from tests.peers.builds import KEDA
 from tests.report import Report
 
@@ -28,6 +28,7 @@ def main() -> int:
     _kueue(report)
     _keda(report)
     _prometheus(report)
+    _alerts(report)
     _debian_prometheus(report)
     return report.exit_code()
 
@@ -61,6 +62,16 @@ def _prometheus(report: Report) -> None:
         report.skip("the newest Prometheus", why=str(error))
         return
     _compare(report, *(PROMETHEUS.program(name) for name in PROMETHEUS.programs))
+
+
+def _alerts(report: Report) -> None:
+    report.part("alerts and recording rules")
+    try:
+        build(PROMETHEUS)
+    except CannotBuildError as error:
+        report.skip("alerts", why=str(error))
+        return
+    alerts.run(report, promtool=PROMETHEUS.program("promtool"))
 
 
 def _debian_prometheus(report: Report) -> None:

@@ -20,6 +20,7 @@ from tests.e2e.scenarios import (
     patients,
     race,
     replicas,
+    watched,
 )
 from tests.e2e.world import Scenario
 
@@ -30,6 +31,7 @@ POOLS = (
     *replicas.POOLS,
     *patients.POOLS,
     *hold.POOLS,
+    *watched.POOLS,
 )
 """Pools of the policy; a node belongs to one by its label."""
 NAMESPACES = idle.NAMESPACES
@@ -53,4 +55,5 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_api.SCENARIOS,
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
+    *watched.SCENARIOS,  # the last: it asks for what all of them left
 )
