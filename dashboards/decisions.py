@@ -71,7 +71,7 @@ _NOW = Section(
         _one(
             "In HOLD",
             f"count({_newest('hold', _TRIGGER)}) or vector(0)",
-            "Triggers of which something that they need is not known: their targets keep their size.",
+            "Triggers that something is unknown of: their targets keep their size.",
         ),
         _one(
             "Workers at zero",
@@ -198,8 +198,7 @@ _IDLE = Section(
     panels=(
         _chart(
             "Idle for, of the limit",
-            f"{_newest('idle_seconds', _WORKLOAD)} "
-            f"/ {_newest('idle_after_seconds', _WORKLOAD)}",
+            f"{_newest('idle_seconds', _WORKLOAD)} / {_newest('idle_after_seconds', _WORKLOAD)}",
             f"{_LEGEND} {{{{workload}}}}",
             about="1 = idle for all of idleAfter. Of triggers with the signal idle.",
             unit="percentunit",

@@ -59,7 +59,9 @@ _TOTALS = Section(
             labels="",
             legend="GPU hours",
         ),
-        _total("Cost", "tenant_cost_per_hour", about=_PRICE, labels="currency", legend="{{currency}}"),
+        _total(
+            "Cost", "tenant_cost_per_hour", about=_PRICE, labels="currency", legend="{{currency}}"
+        ),
         _total(
             "Cost of idle GPUs",
             "tenant_idle_cost_per_hour",

@@ -144,7 +144,8 @@ _QUOTA = Section(
 
 
 def _pool(state: str) -> str:
-    return f"max by (cluster, pool) ({metric('pool_nodes', f'state="{state}"')})"
+    nodes = metric("pool_nodes", f'state="{state}"')
+    return f"max by (cluster, pool) ({nodes})"
 
 
 def _of_queues(name: str) -> str:

@@ -41,7 +41,9 @@ def rendered(board: Board) -> str:
         .time(board.since, "now")
         .refresh("1m")
         .editable()
-        .with_variable(build.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
+        .with_variable(
+            build.DatasourceVariable("datasource").label("Prometheus").type("prometheus")
+        )
     )
     for variable in board.variables:
         made = made.with_variable(_variable(variable))

@@ -98,7 +98,8 @@ _SUMMARY = Section(
         ),
         _one(
             "GPUs that report",
-            'count(count by (cluster, UUID, GPU_I_ID) (kueue_gpu_scaler:gpu_mean5m{cluster=~"$cluster"}))',
+            "count(count by (cluster, UUID, GPU_I_ID) "
+            '(kueue_gpu_scaler:gpu_mean5m{cluster=~"$cluster"}))',
             about="GPUs and slices that DCGM has samples of, held or free.",
         ),
         _one(
@@ -108,6 +109,7 @@ _SUMMARY = Section(
         ),
     ),
 )
+_OWNED = "cluster_queue, namespace, owner, workload"
 _WORKLOADS = Section(
     title="By workload",
     panels=(
@@ -119,7 +121,7 @@ _WORKLOADS = Section(
             width=24,
             queries=tuple(
                 Query(
-                    expression=f"{how} by (cluster_queue, namespace, owner, workload) ({_rule(rule)})",
+                    expression=f"{how} by ({_OWNED}) ({_rule(rule)})",
                     legend=legend,
                 )
                 for how, rule, legend in (
@@ -153,8 +155,7 @@ _GPUS = Section(
             about=f"Mean activity over five minutes, of held and free GPUs. The {MOST} busiest.",
             queries=(
                 Query(
-                    expression=f"topk({MOST}, "
-                    'kueue_gpu_scaler:gpu_mean5m{cluster=~"$cluster"})',
+                    expression=f'topk({MOST}, kueue_gpu_scaler:gpu_mean5m{{cluster=~"$cluster"}})',
                     legend="{{node}} GPU {{gpu}} {{GPU_I_ID}}",
                 ),
             ),

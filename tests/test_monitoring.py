@@ -1,4 +1,4 @@
-"""What is watched is really there: metrics, pages, cases; and dashboards are what generates them."""
+"""What is watched is there: metrics, pages, cases; dashboards are what their code gives."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,7 +49,7 @@ OTHERS = frozenset(
         "kueue_admission_wait_time_seconds_bucket",
         "kueue_pending_workloads",
         # of a service with certificates alone
-        "kueue_gpu_scaler_certificate_not_after_timestamp_seconds",
+        "kueue_gpu_scaler_certificate_expiry_seconds",
     }
 )
 """Metrics that are not of a plain service and actuator."""
@@ -60,9 +60,7 @@ def own_metrics() -> frozenset[str]:
     store = Store(policy=PolicyState(policy=Policy()), at=NOW)
     service = register(telemetry=Telemetry(), store=store, clock=lambda: NOW)
     actuator = CollectorRegistry()
-    actuator.register(
-        HeldCollector(tracker=Tracker(actuator), plans=dict, leadership=Lead())
-    )
+    actuator.register(HeldCollector(tracker=Tracker(actuator), plans=dict, leadership=Lead()))
     return frozenset(
         f"{metric.name}{suffix}"
         for registry in (service, actuator)
@@ -112,7 +110,7 @@ def test_no_metric_is_on_the_list_that_nothing_reads() -> None:
 @pytest.mark.parametrize(
     ("expression", "names"),
     [
-        ("sum by (a) (rate(x_total{b=\"c d\"}[5m] offset 1h)) > 0.5 or vector(0)", {"x_total"}),
+        ('sum by (a) (rate(x_total{b="c d"}[5m] offset 1h)) > 0.5 or vector(0)', {"x_total"}),
         ("a:b * on (c) group_left (d) (e > bool 2e3)", {"a:b", "e"}),
         ('topk(3, {__name__=~"X|Y", __name__=~"$z"})', {"X", "Y"}),
         ("time() - y < 7 * 86400 unless absent(z)", {"y", "z"}),

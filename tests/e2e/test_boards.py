@@ -90,9 +90,10 @@ def test_a_variable_asks_for_the_values_of_its_label() -> None:
 
 def test_a_refused_query_and_a_failing_rule_are_failures() -> None:
     """They are no lack of data, for which one could wait."""
-    with prometheus({"status": "error", "error": "parse error"}) as (url, _):
-        pytest.raises(AssertionError, ask, url, QUESTION)
+    error = {"status": "error", "error": "parse error"}
+    with prometheus(error) as (url, _), pytest.raises(AssertionError, match="parse error"):
+        ask(url, QUESTION)
     rule = {"name": "r", "health": "err", "lastError": "many-to-many"}
-    with prometheus({"status": "success", "data": {"groups": [{"rules": [rule]}]}}) as (url, _):
-        with pytest.raises(AssertionError, match="many-to-many"):
-            rules_at_work(url)
+    found = {"status": "success", "data": {"groups": [{"rules": [rule]}]}}
+    with prometheus(found) as (url, _), pytest.raises(AssertionError, match="many-to-many"):
+        rules_at_work(url)

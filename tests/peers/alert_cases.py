@@ -7,9 +7,9 @@ from types import MappingProxyType
 PREFIX = "kueue_gpu_scaler_"
 POD = '{namespace="gpu-scaler", pod="kueue-gpu-scaler-0"'
 GPU = '{Hostname="n1", gpu="3", UUID="GPU-3", modelName="A100"'
-HELD = "kueue_gpu_scaler_pod_gpus" + (
-    '{namespace="ml", pod="w-0", node="n1", workload="wl", owner="RayCluster/ray",'
-    ' cluster_queue="research", cohort="all", flavor="a100"}'
+HELD = (
+    'kueue_gpu_scaler_pod_gpus{namespace="ml", pod="w-0", node="n1", workload="wl",'
+    ' owner="RayCluster/ray", cluster_queue="research", cohort="all", flavor="a100"}'
 )
 BUSY_GPU = 'DCGM_FI_PROF_GR_ENGINE_ACTIVE{exported_namespace="ml", exported_pod="w-0",'
 SO = {"namespace": "ml", "scaled_object": "so"}
@@ -99,7 +99,7 @@ CASES: tuple[Case, ...] = (
         name="labels of the scrape do not hide whose it is",
         series=own(
             "hold",
-            'namespace="gpu-scaler", exported_namespace="ml", scaled_object="so", reason="NoSamples"',
+            'namespace="gpu-scaler", exported_namespace="ml", scaled_object="so", reason="Idle"',
             "1x40",
         ),
         at="31m",
@@ -147,7 +147,9 @@ CASES: tuple[Case, ...] = (
         alert="KueueGpuScalerHoldBreached",
         name="the first breach of a WorkerScale comes as a new series",
         series=own(
-            "hold_breaches_total", 'cause="UsageLost", namespace="ml", worker_scale="ray"', "_x5 1x20"
+            "hold_breaches_total",
+            'cause="UsageLost", namespace="ml", worker_scale="ray"',
+            "_x5 1x20",
         ),
         at="7m",
         fires=({"cause": "UsageLost", "namespace": "ml", "worker_scale": "ray"},),
@@ -156,7 +158,9 @@ CASES: tuple[Case, ...] = (
         alert="KueueGpuScalerHoldBreached",
         name="a further one raises it",
         series=own(
-            "hold_breaches_total", 'cause="UsageLost", namespace="ml", worker_scale="ray"', "1x30 2x9"
+            "hold_breaches_total",
+            'cause="UsageLost", namespace="ml", worker_scale="ray"',
+            "1x30 2x9",
         ),
         at="33m",
         fires=({"cause": "UsageLost", "namespace": "ml", "worker_scale": "ray"},),
@@ -211,20 +215,20 @@ CASES: tuple[Case, ...] = (
         alert="KueueGpuScalerCertificateExpires",
         name="three days are left",
         series=own(
-            "certificate_not_after_timestamp_seconds",
-            'namespace="gpu-scaler", pod="a", certificate="server"',
+            "certificate_expiry_seconds",
+            'namespace="gpu-scaler", pod="a", port="grpc", certificate="server"',
             f"{3 * DAY + 1200}x30",
         ),
         at="20m",
-        fires=({"namespace": "gpu-scaler", "pod": "a", "certificate": "server"},),
+        fires=({"namespace": "gpu-scaler", "pod": "a", "port": "grpc", "certificate": "server"},),
         value="3d 0h 0m 0s",
     ),
     Case(
         alert="KueueGpuScalerCertificateExpires",
         name="a month is left",
         series=own(
-            "certificate_not_after_timestamp_seconds",
-            'namespace="gpu-scaler", pod="a", certificate="server"',
+            "certificate_expiry_seconds",
+            'namespace="gpu-scaler", pod="a", port="grpc", certificate="server"',
             f"{30 * DAY}x30",
         ),
         at="20m",
@@ -280,7 +284,11 @@ CASES: tuple[Case, ...] = (
     Case(
         alert="GpusIdleForLong",
         name="both GPUs of a workload were idle for more than four hours",
-        series={HELD: "2x280", f'{BUSY_GPU} UUID="a"}}': "0x280", f'{BUSY_GPU} UUID="b"}}': "0x280"},
+        series={
+            HELD: "2x280",
+            f'{BUSY_GPU} UUID="a"}}': "0x280",
+            f'{BUSY_GPU} UUID="b"}}': "0x280",
+        },
         at="270m",
         fires=({**TENANT, "workload": "wl", "owner": "RayCluster/ray"},),
     ),
@@ -323,18 +331,27 @@ _ML = '{cluster_queue="research", cohort="all", namespace="ml"}'
 _ML_EUR = '{cluster_queue="research", cohort="all", currency="EUR", namespace="ml"}'
 _SERVING, _SERVING_EUR = '{namespace="serving"}', '{currency="EUR", namespace="serving"}'
 
-RECORDED: tuple[Recorded, ...] = tuple(
-    Recorded(
-        expression=f"kueue_gpu_scaler:{name}", name=about, series=_FLEET, at="15m", samples=samples
-    )
-    for name, about, samples in (
-        ("tenant_gpus", "GPUs by tenant", {_ML: 6, _SERVING: 1}),
-        ("tenant_idle_gpus", "what no sample speaks of is not idle", {_ML: 1, _SERVING: 1}),
-        ("tenant_unseen_gpus", "what no sample speaks of is told", {_ML: 4, _SERVING: 0}),
-        ("tenant_cost_per_hour", "flavor, else model, else any", {_ML_EUR: 10, _SERVING_EUR: 2}),
-        ("tenant_idle_cost_per_hour", "what idle GPUs cost", {_ML_EUR: 3, _SERVING_EUR: 2}),
-    )
-) + (
+RECORDED: tuple[Recorded, ...] = (
+    *(
+        Recorded(
+            expression=f"kueue_gpu_scaler:{name}",
+            name=about,
+            series=_FLEET,
+            at="15m",
+            samples=samples,
+        )
+        for name, about, samples in (
+            ("tenant_gpus", "GPUs by tenant", {_ML: 6, _SERVING: 1}),
+            ("tenant_idle_gpus", "what no sample speaks of is not idle", {_ML: 1, _SERVING: 1}),
+            ("tenant_unseen_gpus", "what no sample speaks of is told", {_ML: 4, _SERVING: 0}),
+            (
+                "tenant_cost_per_hour",
+                "flavor, else model, else any",
+                {_ML_EUR: 10, _SERVING_EUR: 2},
+            ),
+            ("tenant_idle_cost_per_hour", "what idle GPUs cost", {_ML_EUR: 3, _SERVING_EUR: 2}),
+        )
+    ),
     Recorded(
         expression='kueue_gpu_scaler:gpu_mean5m{UUID="a"}',
         name="of signals that disagree the busier one counts",

@@ -71,9 +71,7 @@ def run(report: Report, *, promtool: Path) -> None:
             ),
         ):
             command = [str(promtool), *words]
-            done = subprocess.run(
-                command, cwd=folder, capture_output=True, text=True, check=False
-            )
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
             said = (done.stdout + done.stderr)[-4000:]
             report.check(title, ok=done.returncode == 0, found=said)
 

@@ -24,6 +24,7 @@ from tests.builders import (
     make_workload,
 )
 
+UNPRICED = Prices()
 IDLE = Decision(
     namespace="ml",
     name="so",
@@ -46,7 +47,7 @@ IDLE = Decision(
 
 
 def scraped(
-    *decisions: Decision, prices: Prices = Prices(), shows: bool = True, snapshot: Snapshot
+    *decisions: Decision, prices: Prices = UNPRICED, shows: bool = True, snapshot: Snapshot
 ) -> CollectorRegistry:
     """Publish, and give what a scrape reads."""
     policy = PolicyState(policy=replace(Policy(), prices=prices))

@@ -1,4 +1,4 @@
-"""What people watch the cluster with shows something: each panel's and variable's query has data."""
+"""What people watch the cluster with shows something: each query of the dashboards has data."""
 
 import time
 from collections.abc import Iterator
