@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import requests
 
+from tests.e2e.api import Object
 from tests.e2e.deployed import DEPLOY
 
 BOARDS = DEPLOY / "grafana"
@@ -50,7 +50,7 @@ class _Option(msgspec.Struct, frozen=True):
 class _Variable(msgspec.Struct, frozen=True):
     name: str
     type: str
-    query: Any = ""
+    query: str | Object = ""
     options: tuple[_Option, ...] = ()
 
 
@@ -161,7 +161,7 @@ def ask(url: str, question: Question) -> Answer | None:
     return Answer(question=question, series=series, seconds=time.monotonic() - began)
 
 
-def _series(result: list[dict[str, Any]]) -> int:
+def _series(result: list[Object]) -> int:
     """Count the series that have a number."""
     samples = (each.get("values") or [each["value"]] for each in result)
     return sum(any(not math.isnan(float(value)) for _, value in each) for each in samples)

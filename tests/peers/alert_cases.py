@@ -276,7 +276,7 @@ CASES: tuple[Case, ...] = (
         alert="GpuMemoryFailing",
         name="an error of yesterday",
         series={
-            f"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL{GPU}}}": "1x90",
+            f"DCGM_FI_DEV_ECC_DBE_VOL_TOTAL{GPU}}}": "0x5 1x90",
             f"DCGM_FI_DEV_ROW_REMAP_FAILURE{GPU}}}": "0x90",
         },
         at="80m",
