@@ -116,10 +116,7 @@ def quota_lines(snapshot: Snapshot) -> Iterator[QuotaLine]:
 def waits(snapshot: Snapshot) -> Iterator[Wait]:
     """Give the longest wait of each ClusterQueue and standing where any Workload waits."""
     for name, partition in snapshot.queues.items():
-        first = snapshot.memo.recall(
-            ("first that waits", name), (partition,), lambda each=partition: _first(each)
-        )
-        for standing, since in first.items():
+        for standing, since in _first_of(snapshot, name, partition).items():
             yield Wait(cluster_queue=name, standing=standing, since=since)
 
 
@@ -217,6 +214,14 @@ def _held_workloads(snapshot: Snapshot) -> Iterable[Workload]:
         if hold is not None and workload is not None and workload.uid == hold.workload_uid:
             found[workload.uid] = workload
     return found.values()
+
+
+def _first_of(
+    snapshot: Snapshot, cluster_queue: str, partition: QueuePartition
+) -> Mapping[WorkloadClass, Instant]:
+    return snapshot.memo.recall(
+        ("first that waits", cluster_queue), (partition,), lambda: _first(partition)
+    )
 
 
 def _first(partition: QueuePartition) -> Mapping[WorkloadClass, Instant]:
