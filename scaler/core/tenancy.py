@@ -194,7 +194,8 @@ def _held(snapshot: Snapshot) -> Mapping[tuple[str, str, str], int]:
     """Add up the quota of held podsets by (ClusterQueue, flavor, resource)."""
     sums: defaultdict[tuple[str, str, str], int] = defaultdict(int)
     for workload in _held_workloads(snapshot):
-        away = frozenset[str | None](held_sets(snapshot).get(workload.uid, NOT_HELD).away)
+        sets = held_sets(snapshot).get((workload.namespace, workload.uid), NOT_HELD)
+        away = frozenset[str | None](sets.away)
         admission = workload.admission
         for flavor, resource in {slot for slot, _ in usage([workload])}:
             if admission is not None and is_extended(resource):
