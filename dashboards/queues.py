@@ -149,7 +149,7 @@ def _pool(state: str) -> str:
 
 
 def _of_queues(name: str) -> str:
-    newest = own(name, 'metric=~"kueue-queue.*"')
+    newest = own(name, 'metric=~"queue-.*"')
     return f"max by (cluster, namespace, scaled_object) ({newest})"
 
 
