@@ -11,7 +11,7 @@ DEV_GROUP := import tomllib; \
 	print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto dashboards lock clean
+.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto roles dashboards lock clean
 
 help: ## show this list
 	@echo 'kueue-gpu-scaler'
@@ -50,16 +50,17 @@ layers: setup ## import-linter: imports point one way
 	@echo '== import-linter'
 	@$(BIN)/lint-imports
 
-generated: setup ## scaler/pb is what protos/ gives, deploy/grafana what dashboards/ gives
+generated: setup ## what is generated is fresh: scaler/pb, deploy/'s Roles, deploy/grafana
 	@echo '== generated code'
 	@$(BIN)/python protos/generate.py --check
+	@$(BIN)/python deploy/roles.py --check
 	@$(BIN)/python -m dashboards --check
 
 unit: setup ## pytest alone
 	@echo '== pytest'
 	@$(BIN)/pytest -n auto --maxprocesses 8
 
-peers: setup ## try it against KEDA's own client and a real Prometheus; needs Go
+peers: setup ## try it against KEDA's own client, Helm, kustomize, a real Prometheus; needs Go
 	@$(BIN)/python -m tests.peers.run
 
 e2e: setup ## play every scenario with the real KEDA, Kueue, Prometheus ...; needs Go
@@ -76,6 +77,9 @@ bench: setup ## measure, each figure beside its goal
 
 proto: setup ## generate scaler/pb anew
 	@$(BIN)/python protos/generate.py
+
+roles: setup ## write the rules of deploy/'s Roles anew
+	@$(BIN)/python deploy/roles.py
 
 dashboards: setup ## generate deploy/grafana anew
 	@$(BIN)/python -m dashboards
