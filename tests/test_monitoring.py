@@ -1,5 +1,6 @@
 """What is watched is there: metrics, pages, cases; dashboards are what their code gives."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ from prometheus_client import CollectorRegistry
 
 from dashboards.__main__ import generated, read
 from scaler.actuator.metrics import HeldCollector, Tracker
+from scaler.core.metadata import metric_name
 from scaler.core.policy import Policy
+from scaler.core.trigger import TriggerRef
 from scaler.policyfile import PolicyState
 from scaler.status.metrics import register
 from scaler.store import Store
@@ -208,6 +211,34 @@ def test_both_namings_are_among_the_profiles() -> None:
     _, older, newer = (set(str(each.value).split("|")) for each in profile.options)
     assert older.isdisjoint(newer)
     assert older | newer <= OTHERS
+
+
+def test_what_is_shipped_for_scraping_honors_labels() -> None:
+    """Else `namespace` would be the service's own in every series."""
+    monitors = [
+        each
+        for path in (ROOT / "deploy" / "components").rglob("*monitor.yaml")
+        for each in [yaml.safe_load(path.read_text())]
+    ]
+    endpoints = [
+        endpoint
+        for each in monitors
+        for key in ("endpoints", "podMetricsEndpoints")
+        for endpoint in each["spec"].get(key, ())
+    ]
+    assert len(endpoints) == len(monitors) == 2
+    assert all(endpoint["honorLabels"] is True for endpoint in endpoints)
+
+
+def test_queue_signals_are_charted_by_the_names_of_their_metrics() -> None:
+    """A name that no trigger has would be an empty chart."""
+    metadata = {"signal": "queue", "clusterQueue": "research", "gpusPerNode": "8"}
+    name = metric_name(TriggerRef.of(namespace="n", name="so", metadata=metadata))
+    patterns = {
+        found for text in EXPRESSIONS.values() for found in re.findall(r'metric=~"(.*?)"', text)
+    }
+    assert len(patterns) == 1
+    assert all(re.fullmatch(pattern, name) for pattern in patterns)
 
 
 def test_the_rules_are_one_object_that_the_kustomization_loads() -> None:
