@@ -11,7 +11,7 @@ import msgspec
 import requests
 
 from tests.e2e.api import Object
-from tests.e2e.deployed import DEPLOY
+from tests.kustomized import DEPLOY
 
 BOARDS = DEPLOY / "grafana"
 LOOKS_BACK = 900
@@ -167,15 +167,28 @@ def _series(result: list[Object]) -> int:
     return sum(any(not math.isnan(float(value)) for _, value in each) for each in samples)
 
 
-def rules_at_work(url: str) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What Prometheus does with the rules."""
+
+    rules: int
+    seconds: float
+    """Of the last round."""
+
+    def __str__(self) -> str:
+        return f"{self.rules} rules evaluated in {self.seconds * 1000:.0f} ms"
+
+
+def rules_at_work(url: str) -> Work:
     """Count the rules that Prometheus evaluates.
 
     Raises:
         AssertionError: one of them fails.
     """
     answer = requests.get(f"{url}/api/v1/rules", timeout=TIMEOUT).json()
-    rules = [rule for group in answer["data"]["groups"] for rule in group["rules"]]
+    groups = answer["data"]["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
     failing = [f"{each['name']}: {each['lastError']}" for each in rules if each.get("lastError")]
     assert not failing, "\n".join(failing)
     assert all(each["health"] == "ok" for each in rules), rules
-    return len(rules)
+    return Work(rules=len(rules), seconds=sum(each["evaluationTime"] for each in groups))

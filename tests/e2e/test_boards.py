@@ -88,6 +88,13 @@ def test_a_variable_asks_for_the_values_of_its_label() -> None:
     assert paths[0].startswith("/api/v1/label/namespace/values?")
 
 
+def test_the_rules_that_work_are_counted_with_their_time() -> None:
+    """Of all groups."""
+    group = {"rules": [{"name": "r", "health": "ok"}], "evaluationTime": 0.25}
+    with prometheus({"status": "success", "data": {"groups": [group, group]}}) as (url, _):
+        assert str(rules_at_work(url)) == "2 rules evaluated in 500 ms"
+
+
 def test_a_refused_query_and_a_failing_rule_are_failures() -> None:
     """They are no lack of data, for which one could wait."""
     error = {"status": "error", "error": "parse error"}

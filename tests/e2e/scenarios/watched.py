@@ -36,7 +36,7 @@ def w1(world: World) -> str:
     slowest = max(answers, key=lambda each: each.seconds)
     return (
         f"{len(answers)} queries of 4 dashboards, {series} series, the slowest"
-        f" {slowest.seconds * 1000:.0f} ms ({slowest.question.name}); {rules} rules at work;"
+        f" {slowest.seconds * 1000:.0f} ms ({slowest.question.name}); {rules};"
         f" after {time.monotonic() - began:.0f} s"
     )
 
