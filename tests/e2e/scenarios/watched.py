@@ -4,11 +4,12 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from tests.e2e.api import Object
 from tests.e2e.boards import Answer, Question, ask, questions, rules_at_work
 from tests.e2e.policies import pool
 from tests.e2e.scenarios.places import place
 from tests.e2e.scenarios.queued import crew
-from tests.e2e.scenarios.rooms import Room, room
+from tests.e2e.scenarios.rooms import LOOK, SOON, Room, room
 from tests.e2e.scenarios.serving import server
 from tests.e2e.waiting import NeverCameError, until
 from tests.e2e.world import Scenario, World
@@ -53,11 +54,16 @@ def _everything(world: World) -> Iterator[None]:
         resting = held.enter_context(server(world, "w1-rests", replicas=1, gpus=2))
         resting.scaled(metadata={"dryRun": "true"}, maximum=1)
         resting.runs(1)
+        resting.burst(pod=0, gpu=0, percent=60)  # since when it rests is known then
         there = held.enter_context(place(world, "w1-held", gpus=QUOTA))
         workers = held.enter_context(crew(world, "RayCluster", namespace=there.name))
         workers.hold()
         resting.says("DryRun")
         with _unknown(grown):
+            # A second admission from the same queue: Kueue's histogram grows by it.
+            for pod in grown.running():
+                grown.end(pod)
+            grown.runs(1)
             yield
 
 
@@ -68,13 +74,19 @@ def _unknown(grown: Room) -> Iterator[None]:
     before = scaled["spec"]["triggers"][0]["metadata"]
     _say(grown, {**before, "clusterQueue": "nowhere"})
     try:
-        grown.decision("ClusterQueueMissing")
+        until(lambda: _hold(grown), "a HOLD", within=SOON, every=LOOK)
         held = time.monotonic()
         until(lambda: time.monotonic() - held > SHOWN / 4, "some scrapes of it", within=SHOWN)
     finally:
         _say(grown, before)
-    grown.decision("QuotaExhausted")
     yield
+
+
+def _hold(grown: Room) -> bool:
+    """Say whether a trigger of the pool is in HOLD; what was asked for before is decided too."""
+    found: list[Object] = grown.world.scaler.decisions()["decisions"]
+    own = [each for each in found if each["name"] == grown.name]
+    return any(each["reason"] == "ClusterQueueMissing" for each in own)
 
 
 def _say(grown: Room, metadata: dict[str, str]) -> None:
