@@ -200,7 +200,7 @@ _IDLE = Section(
             "Idle for, of the limit",
             f"{_newest('idle_seconds', _WORKLOAD)} / {_newest('idle_after_seconds', _WORKLOAD)}",
             f"{_LEGEND} {{{{workload}}}}",
-            about="1 = idle for all of idleAfter. Of idle signals, once one of their GPUs was busy.",
+            about="1 = idle for all of idleAfter. Of idle signals, once a GPU of theirs was busy.",
             unit="percentunit",
         ),
         _stack(
