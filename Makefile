@@ -11,7 +11,8 @@ DEV_GROUP := import tomllib; \
 	print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto roles dashboards lock clean
+.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto roles dashboards reference \
+	lock clean
 
 help: ## show this list
 	@echo 'kueue-gpu-scaler'
@@ -50,11 +51,12 @@ layers: setup ## import-linter: imports point one way
 	@echo '== import-linter'
 	@$(BIN)/lint-imports
 
-generated: setup ## what is generated is fresh: scaler/pb, deploy/'s Roles, deploy/grafana
-	@echo '== generated code'
+generated: setup ## what code gives is fresh: scaler/pb, deploy/'s Roles, deploy/grafana, docs/reference
+	@echo '== generated code, Roles, dashboards and pages'
 	@$(BIN)/python protos/generate.py --check
 	@$(BIN)/python deploy/roles.py --check
 	@$(BIN)/python -m dashboards --check
+	@$(BIN)/python -m docs.generate --check
 
 unit: setup ## pytest alone
 	@echo '== pytest'
@@ -83,6 +85,9 @@ roles: setup ## write the rules of deploy/'s Roles anew
 
 dashboards: setup ## generate deploy/grafana anew
 	@$(BIN)/python -m dashboards
+
+reference: setup ## write docs/reference anew from the code
+	@$(BIN)/python -m docs.generate
 
 lock: setup ## resolve the dependencies anew, newest versions
 	@CUSTOM_COMPILE_COMMAND='make lock' $(PIP_COMPILE) --upgrade \

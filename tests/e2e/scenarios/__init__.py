@@ -2,6 +2,7 @@
 
 from tests.e2e.scenarios import (
     contract,
+    documented,
     faults,
     faults_api,
     faults_service,
@@ -55,5 +56,6 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_api.SCENARIOS,
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
+    *documented.SCENARIOS,
     *watched.SCENARIOS,  # the last: it asks for what all of them left
 )
