@@ -23,6 +23,7 @@ from tests.e2e.scenarios import (
     race,
     replaced,
     replicas,
+    watched,
 )
 from tests.e2e.world import Scenario
 
@@ -34,6 +35,7 @@ POOLS = (
     *replaced.POOLS,
     *patients.POOLS,
     *hold.POOLS,
+    *watched.POOLS,
 )
 """Pools of the policy; a node belongs to one by its label."""
 NAMESPACES = idle.NAMESPACES
@@ -60,4 +62,5 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
     *documented.SCENARIOS,
+    *watched.SCENARIOS,  # the last: it asks for what all of them left
 )
