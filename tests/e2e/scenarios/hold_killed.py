@@ -16,7 +16,7 @@ from tests.e2e.scenarios.own_actuator import PODS, apart, marks, own_crew
 from tests.e2e.waiting import NeverCameError, until
 from tests.e2e.world import WITHOUT_KEDA, Scenario, World
 
-PATIENT = 240.0
+PATIENT = 420.0
 """Seconds for what is begun anew after each write."""
 
 
@@ -88,11 +88,11 @@ def step_of(write: Write) -> str:
 def h8(world: World) -> str:
     """Kill the actuator after each single write of two holds, a release, and their wakes."""
     with ExitStack() as held:
+        own = held.enter_context(apart(world, "h8"))  # first: it lets go of all at the end
         crews = [
             own_crew(held, world, kind, "h8", f"h8-{kind.lower()}")
             for kind in ("RayCluster", "JobSet", "Job")
         ]
-        own = held.enter_context(apart(world, "h8"))
         look = partial(_wrong, world, crews)
         claims = [each.claim() for each in crews]
         since = time.monotonic()
