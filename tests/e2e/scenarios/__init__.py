@@ -20,6 +20,7 @@ from tests.e2e.scenarios import (
     patients,
     race,
     replicas,
+    secured,
 )
 from tests.e2e.world import Scenario
 
@@ -53,4 +54,5 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_api.SCENARIOS,
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
+    *secured.SCENARIOS,
 )
