@@ -78,9 +78,9 @@ def test_nothing_else_differs_from_the_base() -> None:
 def test_a_service_monitor_scrapes_over_https() -> None:
     """Where there is one; it knows the authority, and the name in the certificate."""
     monitored = rendered(DEPLOY / "components" / "servicemonitor", rendered(DEPLOY))
-    (endpoint,) = named(
-        rendered(DEPLOY / "components" / "mtls", monitored), "ServiceMonitor"
-    )["spec"]["endpoints"]
+    (endpoint,) = named(rendered(DEPLOY / "components" / "mtls", monitored), "ServiceMonitor")[
+        "spec"
+    ]["endpoints"]
     assert endpoint["scheme"] == "https"
     assert endpoint["tlsConfig"]["ca"]["secret"] == {"name": SERVER, "key": "ca.crt"}
     assert endpoint["tlsConfig"]["serverName"] in certificate(SERVER)["dnsNames"]

@@ -47,7 +47,8 @@ class Secured:
             wanted["data"]["tls.key"] = _base64(key)
         self.lot.world.api.apply(wanted)
         for replica in self.lot.service.replicas:
-            assert all([each.sync() for each in replica.secrets]), "the files were not swapped"
+            for each in replica.secrets:
+                assert each.sync(), "the files were not swapped"
         return time.monotonic()
 
     def give_keda(self, pair: Pair) -> None:

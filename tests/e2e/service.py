@@ -11,6 +11,7 @@ from tests.e2e import deployed
 from tests.e2e.api import Api, Object
 from tests.e2e.deployed import ROOT, one
 from tests.e2e.front import LOOPBACK, Backend, Front, held_port
+from tests.e2e.overlaid import overlaid, secrets
 from tests.e2e.processes import Program, Programs
 from tests.e2e.replica import Replica
 from tests.e2e.volume import Volume
@@ -73,8 +74,8 @@ class Installation:
         return one(self.objects, "ClusterRoleBinding")
 
     def secure(self) -> None:
-        """Install deploy/overlays/mtls instead; its Secret has to be there at the start."""
-        self.objects = deployed.installation(self.namespace, self.policy, overlay="mtls")
+        """Install deploy/ with its component mtls, whose Secret has to be there at the start."""
+        self.objects = overlaid(self.objects, "mtls")
 
     def start(self) -> None:
         """Install, start the replicas, and wait until KEDA can ask."""
@@ -168,9 +169,9 @@ class Installation:
         volume.start()
         held = (held_port(), held_port())
         grpc, status = (each.getsockname()[1] for each in held)
-        secrets = {path: self._secret(name, of) for path, of in self._secrets.items()}
-        backend = Backend(grpc=grpc, status=status, https=bool(secrets))
-        folders = {path: secret.folder for path, secret in secrets.items()}
+        mounted = {path: self._secret(name, of) for path, of in self._secrets.items()}
+        backend = Backend(grpc=grpc, status=status, https=bool(mounted))
+        folders = {path: secret.folder for path, secret in mounted.items()}
         program = self._process(name, folders, backend=backend, policy=folder / POLICY)
         return Replica(
             backend=backend,
@@ -178,12 +179,12 @@ class Installation:
             volume=volume,
             programs=self.programs,
             held=held,
-            secrets=tuple(secrets.values()),
+            secrets=tuple(mounted.values()),
         )
 
     @property
     def _secrets(self) -> dict[str, str]:
-        return deployed.secrets(one(self.objects, "Deployment"))
+        return secrets(one(self.objects, "Deployment"))
 
     def _secret(self, pod: str, name: str) -> Volume:
         folder = self.folder.resolve() / f"{pod}-{name}"

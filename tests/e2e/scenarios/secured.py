@@ -5,7 +5,7 @@ from functools import partial
 
 from tests.e2e.bench_objects import COOLDOWN
 from tests.e2e.busy import OperatorLog
-from tests.e2e.secured import Secured, secured
+from tests.e2e.secured import TARGETS, Secured, secured
 from tests.e2e.waiting import pause, until
 from tests.e2e.world import Scenario, World
 from tests.issuer import Issuer
@@ -29,7 +29,9 @@ def _renewed(s: Secured) -> str:
     streams, log, since = _streams(s), OperatorLog(s.lot.world, s.lot.namespace), time.monotonic()
     fresh = s.server_certificate()
     swapped = s.give(fresh, s.clients)
-    took = s.seconds_until(lambda found: bool(found and found.serial == fresh.serial), s.keda, swapped)
+    took = s.seconds_until(
+        lambda found: bool(found and found.serial == fresh.serial), s.keda, swapped
+    )
     s.serial = fresh.serial
     polls = _polled_anew(s, log)
     assert _streams(s) == streams, "a stream was cut"
@@ -74,18 +76,18 @@ def _replaced(s: Secured) -> str:
     s.clients, s.keda = new, new_pair
     polls = _polled_anew(s, log)
     failed = log.failed_calls()
-    back = _all_streams(s, swapped)
-    pause(COOLDOWN)
+    assert len(failed) <= 3 * TARGETS, f"{len(failed)} calls failed: {failed[-1]}"
     later = OperatorLog(s.lot.world, s.lot.namespace)
     _polled_anew(s, later)
     assert not later.failed_calls(), f"KEDA goes on to fail: {later.failed_calls()[-1]}"
+    left, back = _streams(s), _streams_again(s)
     assert not s.lot.unready(), f"not Ready: {s.lot.unready()}"
     s.lot.fine()
     s.lot.held(since)
     return (
-        f"client authority replaced: {calm} polls with both; the old one out {out:.1f} s after the "
-        f"swap, {len(failed)} failed calls in {polls - calm} polls since ({_said(failed)}), "
-        f"all streams there {back:.1f} s after it; no size changed"
+        f"client authority replaced: {calm} polls with both, the old one out {out:.1f} s after the "
+        f"swap; {len(failed)} failed calls of KEDA in {polls - calm} polls then, none later, no "
+        f"size changed; {left:.0f} streams by themselves, all {back:.1f} s after a new generation"
     )
 
 
@@ -103,21 +105,23 @@ def _streams(s: Secured) -> float:
     return sum(each.sample("open_streams") or 0.0 for each in s.lot.service.replicas)
 
 
-def _all_streams(s: Secured, since: float) -> float:
+def _streams_again(s: Secured) -> float:
+    """Change the ScaledObjects, on which KEDA pushes anew; give the seconds until it does.
+
+    By itself it opens a stream with the certificate that the trigger's stream began with, and finds
+    no connection of that any more: a limit of KEDA 2.21.
+    """
+    began = time.monotonic()
+    for name in s.lot.names:
+        change = {"spec": {"cooldownPeriod": COOLDOWN + 1}}
+        s.lot.world.api.patch("ScaledObject", name, s.lot.namespace, change=change)
     wanted = 2 * (len(s.lot.names) // 2)
     until(lambda: _streams(s) >= wanted, "the push streams are there", within=SOON)
-    return time.monotonic() - since
+    return time.monotonic() - began
 
 
 def _reload_ok(s: Secured, number: int, wanted: float) -> bool:
     return s.lot.service.sample("certificate_reload_ok", number, port="grpc") == wanted
-
-
-def _said(failed: list[str]) -> str:
-    """Give what the first error says, without the rest of its line."""
-    if not failed:
-        return "none"
-    return failed[0].partition("rpc error: ")[2][:120].rstrip('"}')
 
 
 SCENARIOS: tuple[Scenario, ...] = (
