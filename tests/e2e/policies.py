@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 import yaml
 
 from tests.e2e.api import Object
-from tests.e2e.deployed import DEPLOY
 from tests.e2e.prometheus import SCRAPE
+from tests.kustomized import DEPLOY
 
 POOL_LABEL = "e2e/pool"
 """The node label that tells pools apart."""
@@ -86,5 +86,6 @@ def _gateway_requests() -> str:
 
 
 def _shipped_queries() -> dict[str, str]:
-    shipped: dict[str, str] = yaml.safe_load((DEPLOY / "policy.yaml").read_text())["queries"]
+    text = (DEPLOY / "base" / "policy.yaml").read_text()
+    shipped: dict[str, str] = yaml.safe_load(text)["queries"]
     return shipped
