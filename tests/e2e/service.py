@@ -11,7 +11,6 @@ from tests.e2e import deployed
 from tests.e2e.api import Api, Object
 from tests.e2e.deployed import ROOT, one
 from tests.e2e.front import LOOPBACK, Backend, Front, held_port
-from tests.e2e.overlaid import overlaid, secrets
 from tests.e2e.processes import Program, Programs
 from tests.e2e.replica import Replica
 from tests.e2e.volume import Volume
@@ -74,8 +73,8 @@ class Installation:
         return one(self.objects, "ClusterRoleBinding")
 
     def secure(self) -> None:
-        """Install deploy/ with its component mtls, whose Secret has to be there at the start."""
-        self.objects = overlaid(self.objects, "mtls")
+        """Install deploy/overlays/mtls instead; its Secret has to be there at the start."""
+        self.objects = deployed.installation(self.namespace, self.policy, overlay="mtls")
 
     def start(self) -> None:
         """Install, start the replicas, and wait until KEDA can ask."""
@@ -184,7 +183,7 @@ class Installation:
 
     @property
     def _secrets(self) -> dict[str, str]:
-        return secrets(one(self.objects, "Deployment"))
+        return deployed.secrets(one(self.objects, "Deployment"))
 
     def _secret(self, pod: str, name: str) -> Volume:
         folder = self.folder.resolve() / f"{pod}-{name}"
