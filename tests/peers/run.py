@@ -12,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.docs import longer
 from tests.e2e.builds import PROMETHEUS
 from tests.golang import BUILT, ROOT, CannotBuildError, build
 from tests.peers import installers, keda_scenario, kueue_samples, wheel
@@ -26,6 +27,8 @@ def main() -> int:
     """Try every part; give the exit code."""
     report = Report(title="peers")
     _kueue(report)
+    report.part("longer commands of the documents")
+    longer.run(report)
     _installers(report)
     report.part("the wheel")
     wheel.run(report)

@@ -2,6 +2,7 @@
 
 from tests.e2e.scenarios import (
     contract,
+    documented,
     faults,
     faults_api,
     faults_service,
@@ -55,4 +56,5 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
     *secured.SCENARIOS,
+    *documented.SCENARIOS,
 )
