@@ -107,7 +107,7 @@ def test_one_bad_file_is_named_with_what_is_allowed(
     ("pair", "words"),
     [
         pytest.param(AUTHORITY.issue("x", ends=now() - 60), "it expired at 2", id="expired"),
-        pytest.param(AUTHORITY.issue("x", starts=now() + 60), "not valid before 2", id="early"),
+        pytest.param(AUTHORITY.issue("x", starts=now() + DAY), "not valid before 2", id="early"),
         pytest.param(AUTHORITY.issue("x", usage=[CLIENT]), "have serverAuth", id="for clients"),
         pytest.param(AUTHORITY.issue("x", names=[]), "it names no host", id="no name"),
     ],
