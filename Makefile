@@ -1,4 +1,5 @@
-# Needs Python 3.11 or newer and make, nothing else. `make peers` and `make e2e` also use Go.
+# Needs Python 3.11 or newer and make, nothing else. `make peers` and `make e2e` also use Go,
+# and `make peers` Chromium.
 SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
@@ -60,7 +61,7 @@ unit: setup ## pytest alone
 	@echo '== pytest'
 	@$(BIN)/pytest -n auto --maxprocesses 8
 
-peers: setup ## try it against KEDA's own client, Helm, kustomize, a real Prometheus; needs Go
+peers: setup ## try it against KEDA, Prometheus, Helm, kustomize and Chromium; needs Go
 	@$(BIN)/python -m tests.peers.run
 
 e2e: setup ## play every scenario with the real KEDA, Kueue, Prometheus ...; needs Go

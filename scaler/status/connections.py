@@ -40,11 +40,11 @@ class Listener(ThreadingHTTPServer):
         Raises:
             OSError: the port can't be had.
         """
-        super().__init__((address.host, address.port), requests)
         self.certificates = certificates
         self._lock = threading.Lock()
         self._open: dict[_Socket, None] = {}
         """Guarded by _lock; the oldest connection first."""
+        super().__init__((address.host, address.port), requests)
 
     def get_request(self) -> tuple[socket.socket, object]:
         """Accept a connection, with the certificates that are in use now.
@@ -68,10 +68,16 @@ class Listener(ThreadingHTTPServer):
             oldest = next(iter(self._open)) if len(self._open) > MAX_CONNECTIONS else None
             if oldest is not None:
                 del self._open[oldest]
-        if isinstance(oldest, socket.socket):
-            with suppress(OSError):
-                socket.socket.shutdown(oldest, socket.SHUT_RDWR)  # no word of TLS before it
+        if oldest is not None:
+            _hang_up(oldest)
         super().process_request(request, client_address)
+
+    def server_close(self) -> None:
+        """Close the port, and hang up on those who are still connected."""
+        super().server_close()
+        with self._lock:
+            for request in self._open:
+                _hang_up(request)
 
     def shutdown_request(self, request: _Socket) -> None:
         """Close a connection, and forget it."""
@@ -81,3 +87,10 @@ class Listener(ThreadingHTTPServer):
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing of clients that hang up; defects are logged where they happen."""
+
+
+def _hang_up(request: _Socket) -> None:
+    """End a connection at once, without a word of TLS before it: its thread may be amid one."""
+    if isinstance(request, socket.socket):
+        with suppress(OSError):
+            socket.socket.shutdown(request, socket.SHUT_RDWR)

@@ -15,7 +15,8 @@ from pathlib import Path
 from tests.docs import longer
 from tests.e2e.builds import PROMETHEUS
 from tests.golang import BUILT, ROOT, CannotBuildError, build
-from tests.peers import installers, keda_scenario, kueue_samples, wheel
+from tests.peers import installers, keda_scenario, kueue_samples, page_scenario, wheel
+from tests.peers.browser import NoBrowserError
 from tests.peers.builds import KEDA
 from tests.report import Report
 
@@ -35,6 +36,7 @@ def main() -> int:
     _keda(report)
     _prometheus(report)
     _debian_prometheus(report)
+    _page(report)
     return report.exit_code()
 
 
@@ -90,6 +92,14 @@ def _debian_prometheus(report: Report) -> None:
         return
     folder = installed if (installed / "prometheus").exists() else unpacked
     _compare(report, folder / "prometheus", folder / "promtool")
+
+
+def _page(report: Report) -> None:
+    report.part("the page in Chromium")
+    try:
+        page_scenario.run(report)
+    except NoBrowserError as error:
+        report.skip("the page in a browser", why=str(error))
 
 
 def _unpack(into: Path) -> None:
