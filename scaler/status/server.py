@@ -44,8 +44,6 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 log = structlog.get_logger(__name__)
 
 
-
-
 class StatusServer:
     """Answer HTTP in threads of its own.
 
