@@ -74,8 +74,8 @@ class Renewal(Collector):
             _say(port, state)
 
     def collect(self) -> Iterable[Metric]:
-        """Give the gauges; none where no port has certificates."""
-        return _families(self._ports.values()) if self._ports else ()
+        """Give the gauges; without a sample where no port has certificates."""
+        return _families(self._ports.values())
 
     def describe(self) -> Iterable[Metric]:
         """Name no family ahead: a registry would else collect once at registration."""

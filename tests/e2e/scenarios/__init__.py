@@ -22,6 +22,7 @@ from tests.e2e.scenarios import (
     race,
     replicas,
     secured,
+    watched,
 )
 from tests.e2e.world import Scenario
 
@@ -32,6 +33,7 @@ POOLS = (
     *replicas.POOLS,
     *patients.POOLS,
     *hold.POOLS,
+    *watched.POOLS,
 )
 """Pools of the policy; a node belongs to one by its label."""
 NAMESPACES = idle.NAMESPACES
@@ -57,4 +59,5 @@ SCENARIOS: tuple[Scenario, ...] = (
     *frozen.SCENARIOS,
     *secured.SCENARIOS,
     *documented.SCENARIOS,
+    *watched.SCENARIOS,  # the last: it asks for what all of them left
 )
