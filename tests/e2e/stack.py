@@ -36,6 +36,7 @@ INSTALLATIONS = (
     "frozen",
     "holding",
     "keeping",
+    "secured",
 )
 """Namespaces into which our service can be installed; each has a loopback address of its own.
 
