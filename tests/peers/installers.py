@@ -50,6 +50,7 @@ def run(report: Report) -> None:
     """Hold each rendering against its counterpart."""
     with tempfile.TemporaryDirectory(dir=DEPLOY.parent / ".build") as folder:
         _kustomizations(report)
+        _watched(report)
         _of_users(report, Path(folder))
         _charts(report, Path(folder))
         _refusals(report, Path(folder))
@@ -68,6 +69,19 @@ def _kustomizations(report: Report) -> None:
         _same(
             report, f"{name} as kustomize makes it", _kustomized(folder), _keyed(rendered(folder))
         )
+
+
+def _watched(report: Report) -> None:
+    """Dashboards and alerts are loaded by kustomizations of their own."""
+    maps = _kustomized(DEPLOY / "grafana").values()
+    loaded = {name: text for each in maps for name, text in each["data"].items()}
+    there = {path.name: path.read_text() for path in (DEPLOY / "grafana").glob("*.json")}
+    labels = {each["metadata"]["labels"]["grafana_dashboard"] for each in maps}
+    ok = loaded == there and labels == {"1"} and {each["kind"] for each in maps} == {"ConfigMap"}
+    report.check("deploy/grafana gives each dashboard to Grafana's sidecar", ok=ok, found=labels)
+    kinds = [kind for kind, _ in _kustomized(DEPLOY / "monitoring")]
+    ok = kinds == ["PrometheusRule"]
+    report.check("deploy/monitoring gives a PrometheusRule", ok=ok, found=kinds)
 
 
 def _of_users(report: Report, folder: Path) -> None:
