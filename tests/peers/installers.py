@@ -33,6 +33,7 @@ SWITCHES = {
     "openshift": "openshift.enabled",
     "servicemonitor": "serviceMonitor.enabled",
     "podmonitor": "podMonitor.enabled",
+    "mtls": "mtls.enabled",
 }
 """The chart's value for each component."""
 COMBINATIONS: tuple[tuple[str, ...], ...] = (
@@ -41,6 +42,9 @@ COMBINATIONS: tuple[tuple[str, ...], ...] = (
     ("openshift", "servicemonitor"),
     ("actuator", "podmonitor"),
     ("actuator", "openshift", "servicemonitor", "podmonitor"),
+    ("mtls",),
+    ("actuator", "servicemonitor", "podmonitor", "mtls"),
+    ("openshift", "servicemonitor", "mtls"),
 )
 OPENSHIFT_POLICY = DEPLOY / "overlays" / "openshift" / "policy.yaml"
 Objects: TypeAlias = Mapping[tuple[str, str], Document]
