@@ -91,7 +91,8 @@ class StreamWatch:
         self._thread = threading.Thread(target=self._look_on, daemon=True)
 
     def start(self) -> None:
-        """Count from now on."""
+        """Count from now on, whoever of these is replaced the next moment."""
+        self._know()
         self._thread.start()
 
     def stop(self) -> float:
@@ -103,7 +104,11 @@ class StreamWatch:
 
     def _look_on(self) -> None:
         while not self._ending.wait(EVERY):
-            self._known |= {each.name: each for each in self.replicas()}
+            self._know()
             found = count(self._known.values())
             if found is not None:
                 self.gaps.note(found, time.monotonic())
+
+    def _know(self) -> None:
+        """Keep in mind who is there: whoever is replaced goes on with its streams for a while."""
+        self._known |= {each.name: each for each in self.replicas()}

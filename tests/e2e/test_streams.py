@@ -7,7 +7,8 @@ import requests
 
 from tests.e2e.keda import counted
 from tests.e2e.replica import PREFIX
-from tests.e2e.streams import Gaps, count
+from tests.e2e.streams import Gaps, StreamWatch, count
+from tests.e2e.waiting import until
 
 
 def test_a_gap_lasts_until_all_are_back() -> None:
@@ -51,6 +52,17 @@ def test_streams_of_all_are_added_up() -> None:
 def test_one_that_is_slow_leaves_the_count_unknown() -> None:
     """Unknown is not none."""
     assert count([Shown(streams=3.0), Shown(fails=requests.ReadTimeout)]) is None
+
+
+def test_one_that_is_replaced_at_once_is_watched_too() -> None:
+    """It has all the streams until it ends."""
+    there = [Shown(streams=4.0)]
+    watch = StreamWatch(lambda: there, wanted=4.0)
+    watch.start()
+    there[:] = [Shown(name="b")]
+    until(lambda: watch.gaps.steps, "a look", within=10.0)
+    assert watch.stop() == 0.0
+    assert watch.gaps.steps[0][1] == 4.0
 
 
 METRICS = """\
