@@ -20,7 +20,7 @@ from scaler.core.hold.steps import (
     WriteStatus,
 )
 from scaler.core.model import HoldRecord, Instant, WorkerScale
-from scaler.core.quantity import format_duration, format_instant, several
+from scaler.core.quantity import format_amount, format_duration, format_instant, several
 from scaler.view import Shown, camel, lines, shown
 
 
@@ -163,7 +163,7 @@ def _held(hold: HoldRecord | None, now: Instant) -> Iterator[str]:
     since = f"{format_instant(int(hold.since))}, for {_ago(hold.since, now)}"
     yield f"  held      Workload {hold.workload} ({hold.workload_uid}) since {since}"
     away = ", ".join(f"{several(pods, 'pod')} of {name}" for name, pods in hold.pod_sets)
-    usage = ", ".join(f"{name} {amount}" for name, amount in hold.usage)
+    usage = ", ".join(f"{name} {format_amount(name, amount)}" for name, amount in hold.usage)
     yield f"  away      {away}; quota in use {usage or 'none'}"
     if hold.reason:
         yield f"  taken for {hold.reason}"
