@@ -2,6 +2,7 @@
 
 from tests.e2e.scenarios import (
     contract,
+    documented,
     faults,
     faults_api,
     faults_service,
@@ -53,4 +54,5 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_api.SCENARIOS,
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
+    *documented.SCENARIOS,
 )
