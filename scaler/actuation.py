@@ -92,7 +92,12 @@ class Actuation:
             )
         )
         self._status = StatusServer(
-            store=store, registry=registry, clock=clock, address=settings.status, needed=NEEDED
+            store=store,
+            registry=registry,
+            clock=clock,
+            address=settings.status,
+            needed=NEEDED,
+            reads=ACTUATOR_RESOURCES,
         )
         self._host = settings.status.host
 

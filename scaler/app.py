@@ -63,6 +63,7 @@ class App:
             registry=register(telemetry=self._telemetry, store=self._store, clock=clock),
             clock=clock,
             address=settings.status,
+            reads=RESOURCES,
         )
         self._server: Server | None = None
 

@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,7 +26,7 @@ from scaler.status.answers import (
     metrics,
     unchanging,
 )
-from scaler.status.health import SYNCED_ONCE, Readiness, Ready, ready, settled
+from scaler.status.health import EVERY_KIND, SYNCED_ONCE, Readiness, Ready, ready, settled
 from scaler.status.page import Pages
 from scaler.status.page.assets import ASSETS
 from scaler.status.page.past import Past
@@ -62,10 +62,12 @@ class StatusServer:
         clock: Callable[[], Instant],
         address: Address,
         needed: tuple[Kind, ...] = SYNCED_ONCE,
+        reads: Collection[Kind] = EVERY_KIND,
         past: Past | None = None,
     ) -> None:
         self._store = store
         self._needed = needed
+        self._reads = reads
         self._clock = clock
         self._seen: frozenset[Kind] = frozenset()
         self._stopping = False
@@ -135,6 +137,7 @@ class StatusServer:
             stopping=self._stopping,
             now=self._clock(),
             needed=self._needed,
+            reads=self._reads,
         )
 
     def _decisions(self, _asked: Asked) -> Page:
