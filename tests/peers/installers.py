@@ -53,6 +53,8 @@ def run(report: Report) -> None:
         _of_users(report, Path(folder))
         _charts(report, Path(folder))
         _refusals(report, Path(folder))
+        _by_itself(report)
+        _two_releases(report)
 
 
 # --- kustomize -----------------------------------------------------------------------------------
@@ -147,9 +149,15 @@ def _refusals(report: Report, folder: Path) -> None:
             ok=done.returncode != 0 and named,
             found=done.stderr[-300:],
         )
+
+
+def _by_itself(report: Report) -> None:
+    """What the chart alone can do, or do wrong."""
     done = _helm("lint", "--strict", str(CHART))
     report.check("helm lint finds nothing", ok=done.returncode == 0, found=done.stdout)
-    _two_releases(report)
+    one = _chart("replicas=1", "actuator.enabled=true", "actuator.replicas=1")
+    budgets = [name for kind, name in one if kind == "PodDisruptionBudget"]
+    report.check("a single replica holds up no drain", ok=not budgets, found=budgets)
 
 
 def _two_releases(report: Report) -> None:
