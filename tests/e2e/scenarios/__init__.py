@@ -21,6 +21,7 @@ from tests.e2e.scenarios import (
     patients,
     race,
     replicas,
+    watched,
 )
 from tests.e2e.world import Scenario
 
@@ -31,6 +32,7 @@ POOLS = (
     *replicas.POOLS,
     *patients.POOLS,
     *hold.POOLS,
+    *watched.POOLS,
 )
 """Pools of the policy; a node belongs to one by its label."""
 NAMESPACES = idle.NAMESPACES
@@ -55,4 +57,5 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
     *documented.SCENARIOS,
+    *watched.SCENARIOS,  # the last: it asks for what all of them left
 )
