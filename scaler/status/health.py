@@ -37,7 +37,7 @@ class Ready(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     waiting_for: tuple[str, ...]
     """Kinds whose first list is still missing."""
     details: tuple[str, ...]
-    """What is wrong with sources and policy; it makes HOLD, never unready."""
+    """What is wrong with sources, policy and certificates; it never makes unready."""
 
 
 def ready(
@@ -48,8 +48,11 @@ def ready(
     now: Instant,
     needed: Iterable[Kind] = SYNCED_ONCE,
     reads: Collection[Kind] = EVERY_KIND,
+    also: Iterable[str] = (),
 ) -> Ready:
     """Judge readiness: `seen` are the kinds that synced once, whatever became of them since.
+
+    `also` are further details.
 
     The process is ready once all that are `needed` did; of kinds that it does not read (`reads`)
     nothing is missed.
@@ -64,6 +67,7 @@ def ready(
             *_sources(state.snapshot, reads, state.policy.policy.safety.max_watch_age, now),
             *_usage(state.snapshot),
             *_policy(state.policy),
+            *also,
         ),
     )
 

@@ -35,6 +35,7 @@ INSTALLATIONS = (
     "frozen",
     "holding",
     "keeping",
+    "secured",
 )
 """Namespaces into which our service can be installed; each has a loopback address of its own.
 

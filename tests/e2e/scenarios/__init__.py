@@ -21,6 +21,7 @@ from tests.e2e.scenarios import (
     patients,
     race,
     replicas,
+    secured,
     watched,
 )
 from tests.e2e.world import Scenario
@@ -56,6 +57,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_api.SCENARIOS,
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
+    *secured.SCENARIOS,
     *documented.SCENARIOS,
     *watched.SCENARIOS,  # the last: it asks for what all of them left
 )
