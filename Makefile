@@ -1,4 +1,5 @@
-# Needs Python 3.11 or newer and make, nothing else. `make peers` and `make e2e` also use Go.
+# Needs Python 3.11 or newer and make, nothing else. `make peers` and `make e2e` also use Go,
+# and `make peers` Chromium.
 SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +12,8 @@ DEV_GROUP := import tomllib; \
 	print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto lock clean
+.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto roles dashboards reference \
+	lock clean
 
 help: ## show this list
 	@echo 'kueue-gpu-scaler'
@@ -50,15 +52,18 @@ layers: setup ## import-linter: imports point one way
 	@echo '== import-linter'
 	@$(BIN)/lint-imports
 
-generated: setup ## scaler/pb is what protos/ gives
-	@echo '== generated code'
+generated: setup ## what code gives is fresh: scaler/pb, deploy/'s Roles, deploy/grafana, docs/reference
+	@echo '== generated code, Roles, dashboards and pages'
 	@$(BIN)/python protos/generate.py --check
+	@$(BIN)/python deploy/roles.py --check
+	@$(BIN)/python -m dashboards --check
+	@$(BIN)/python -m docs.generate --check
 
 unit: setup ## pytest alone
 	@echo '== pytest'
 	@$(BIN)/pytest -n auto --maxprocesses 8
 
-peers: setup ## try it against KEDA's own client and a real Prometheus; needs Go
+peers: setup ## try it against KEDA, Prometheus, Helm, kustomize and Chromium; needs Go
 	@$(BIN)/python -m tests.peers.run
 
 e2e: setup ## play every scenario with the real KEDA, Kueue, Prometheus ...; needs Go
@@ -75,6 +80,15 @@ bench: setup ## measure, each figure beside its goal
 
 proto: setup ## generate scaler/pb anew
 	@$(BIN)/python protos/generate.py
+
+roles: setup ## write the rules of deploy/'s Roles anew
+	@$(BIN)/python deploy/roles.py
+
+dashboards: setup ## generate deploy/grafana anew
+	@$(BIN)/python -m dashboards
+
+reference: setup ## write docs/reference anew from the code
+	@$(BIN)/python -m docs.generate
 
 lock: setup ## resolve the dependencies anew, newest versions
 	@CUSTOM_COMPILE_COMMAND='make lock' $(PIP_COMPILE) --upgrade \

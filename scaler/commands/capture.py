@@ -12,12 +12,16 @@ from scaler.commands.scaled_objects import (
     name_of,
     parsed_policy,
     policy_text,
+    scale_name_of,
     unknown,
+    unknown_scale,
 )
 
 if TYPE_CHECKING:
     from scaler.commands.capture_files import Captured, Written
+    from scaler.commands.explain_scale import Seen
     from scaler.core.decision import Decision
+    from scaler.core.model import Name
 
 
 def add_parser(commands: Commands) -> None:
@@ -25,15 +29,20 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "capture",
         help="write a decision of a live cluster into a folder",
-        description="Write all that a ScaledObject's decision is made from into a folder: a "
-        "bundle, which `explain --bundle` decides from again without any network. It holds only "
-        "the fields that are read, of all namespaces; no Secret and no environment variable is "
-        "among them.",
-        epilog=examples("capture ./report team-a/llm --policy policy.yaml"),
+        description="Write all that a ScaledObject's decision, or a WorkerScale's plan, is made "
+        "from into a folder: a bundle, which `explain --bundle` decides from again without any "
+        "network. It holds only the fields that are read, of all namespaces; no Secret and no "
+        "environment variable is among them.",
+        epilog=examples(
+            "capture ./report team-a/llm --policy policy.yaml",
+            "capture ./report workerscale/train -n team-a",
+        ),
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="a new folder, or an empty one")
     parser.add_argument(
-        "scaled_object", metavar="NAMESPACE/NAME", help="a ScaledObject of the cluster"
+        "scaled_object",
+        metavar="NAMESPACE/NAME",
+        help="a ScaledObject of the cluster, or with workerscale/ before it a WorkerScale",
     )
     add_live_arguments(parser)
     parser.set_defaults(run=run)
@@ -77,17 +86,24 @@ def _captured(args: argparse.Namespace) -> "Captured":
     """
     from scaler.commands.capture_files import Captured, Copies
     from scaler.commands.capture_samples import collect
+    from scaler.core.model import Kind
 
-    name = name_of(args.scaled_object, args.namespace)
+    scale = scale_name_of(args.scaled_object, args.namespace)
+    name = scale or name_of(args.scaled_object, args.namespace)
     text = policy_text(args.policy)
     policy = parsed_policy(text, args.policy)
     copies = Copies()
-    look = look_at(args, policy, keeper=copies)
-    refusal = unknown(look, name)
+    look = look_at(args, policy, keeper=copies, whole=scale is not None)
+    refusal = unknown(look, name) if scale is None else unknown_scale(look.snapshot, scale)
     if refusal is not None:
         raise ValueError(refusal)
     return Captured(
-        look=look, scaled_object=name, policy_text=text, copies=copies, collected=collect(look)
+        look=look,
+        kind=Kind.SCALED_OBJECTS if scale is None else Kind.WORKER_SCALES,
+        name=name,
+        policy_text=text,
+        copies=copies,
+        collected=collect(look),
     )
 
 
@@ -95,21 +111,35 @@ def _tell(folder: Path, captured: "Captured", written: "Sequence[Written]", out:
     for one in written:
         there = one.what if one.there else f"(no file) {one.what}"
         print(f"  {one.name:<38} {there}", file=out)
-    live = captured.look.decisions(captured.scaled_object)
-    print(_compared(folder, live), file=out)
+    print(_compared(folder, captured), file=out)
     print(f"Read it: kueue-gpu-scaler explain --bundle {folder}", file=out)
 
 
-def _compared(folder: Path, live: "Sequence[Decision]") -> str:
+def _compared(folder: Path, captured: "Captured") -> str:
     """Decide from the bundle as well, and say where that comes out otherwise."""
     from scaler.bundle import load
 
-    again = load(folder).decisions()
-    told = [_told(decision) for decision in live]
-    if told == [_told(decision) for decision in again]:
-        return f"Decides as the cluster did: {', '.join(told)}"
-    other = ", ".join(map(_told, again))
-    return f"Decides otherwise than the cluster did ({', '.join(told)}): {other}"
+    bundle, look = load(folder), captured.look
+    if bundle.scale is None:
+        live = tuple(map(_told, look.decisions(captured.name)))
+        again = tuple(map(_told, bundle.decisions()))
+    else:
+        live, again = _planned(look, bundle.scale), _planned(bundle, bundle.scale)
+    if live == again:
+        return f"Decides as the cluster did: {', '.join(live)}"
+    return f"Decides otherwise than the cluster did ({', '.join(live)}): {', '.join(again)}"
+
+
+def _planned(seen: "Seen", name: "Name") -> tuple[str, ...]:
+    """Tell the plan of a WorkerScale, and the decisions that it rests on."""
+    from scaler.actuator.planning import decided_plan
+
+    scale = seen.snapshot.worker_scales[name]
+    plan, decisions = decided_plan(
+        snapshot=seen.snapshot, scale=scale, policy=seen.policy, now=seen.at
+    )
+    steps = [type(step).__name__ for step in plan.steps]
+    return f"{plan.state} {plan.cause}", *steps, *map(_told, decisions)
 
 
 def _told(decision: "Decision") -> str:

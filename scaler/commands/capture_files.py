@@ -46,7 +46,9 @@ class Captured:
     """Everything that goes into a bundle."""
 
     look: Look
-    scaled_object: Name
+    kind: Kind
+    """Of what is captured: SCALED_OBJECTS or WORKER_SCALES."""
+    name: Name
     policy_text: str | None
     copies: Copies
     collected: Collected
@@ -89,12 +91,12 @@ def _policy(folder: Path, text: str | None) -> Written:
 
 
 def _trigger(folder: Path, captured: Captured) -> Written:
-    name, key = "trigger.yaml", captured.scaled_object
-    documents = map(msgspec.json.decode, captured.copies.of(Kind.SCALED_OBJECTS))
+    name, key = "trigger.yaml", captured.name
+    documents = map(msgspec.json.decode, captured.copies.of(captured.kind))
     document = next(each for each in documents if _key(each) == key)
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     (folder / name).write_text(text, encoding="utf-8")
-    return Written(name=name, what=f"ScaledObject {'/'.join(key)}")
+    return Written(name=name, what=f"{document['kind']} {'/'.join(key)}")
 
 
 def _key(document: dict[str, dict[str, str]]) -> Name:

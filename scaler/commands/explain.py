@@ -18,6 +18,7 @@ from scaler.commands.scaled_objects import (
 
 if TYPE_CHECKING:
     from scaler.core.decision import Decision
+    from scaler.core.model import Name
 
 OK, BAD_INPUT, HOLD = 0, 2, 3
 
@@ -36,6 +37,7 @@ def add_parser(commands: Commands) -> None:
             "explain scaledobject/llm -n team-a -o json",
             "explain workerscale/train -n team-a",
             "explain --bundle ./report",
+            "explain workerscale/train -n team-a --bundle ./report",
         ),
     )
     parser.add_argument(
@@ -44,7 +46,12 @@ def add_parser(commands: Commands) -> None:
         metavar="NAMESPACE/NAME",
         help="a ScaledObject of the cluster, or with workerscale/ before it a WorkerScale",
     )
-    parser.add_argument("--bundle", type=Path, metavar="DIR", help="decide from a bundle instead")
+    parser.add_argument(
+        "--bundle",
+        type=Path,
+        metavar="DIR",
+        help="decide from a bundle instead: for its trigger.yaml, or a WorkerScale in it",
+    )
     parser.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="default: %(default)s"
     )
@@ -54,15 +61,20 @@ def add_parser(commands: Commands) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Explain; exit 0 with a decision, 3 with HOLD, 2 with bad input."""
-    if (args.bundle is None) == (args.scaled_object is None):
-        return refuse("explain takes either NAMESPACE/NAME or --bundle DIR")
-    if args.bundle is None:
-        scale = scale_name_of(args.scaled_object, args.namespace)
-        if scale is not None:
-            from scaler.commands.explain_scale import explain_scale
+    named = args.scaled_object
+    scale = None if named is None else scale_name_of(named, args.namespace)
+    if args.bundle is not None and (named is None or scale is not None):
+        return _explain_bundle(args, scale, out)
+    if args.bundle is not None or named is None:
+        return refuse(
+            "explain takes either NAMESPACE/NAME or --bundle DIR; beside --bundle it takes only "
+            "workerscale/NAME -n NAMESPACE"
+        )
+    if scale is not None:
+        from scaler.commands.explain_scale import explain_scale
 
-            return explain_scale(args, scale, out)
-    decisions = _of_cluster(args) if args.bundle is None else _of_bundle(args.bundle)
+        return explain_scale(args, scale, out)
+    decisions = _of_cluster(args)
     if isinstance(decisions, str):
         return refuse(decisions)
     return show(decisions, out, as_json=args.output == "json")
@@ -82,16 +94,22 @@ def _of_cluster(args: argparse.Namespace) -> "Sequence[Decision] | str":
     return unknown(look, name) or look.decisions(name)
 
 
-def _of_bundle(folder: Path) -> "Sequence[Decision] | str":
-    """Give the decisions, or why there are none."""
+def _explain_bundle(args: argparse.Namespace, scale: "Name | None", out: TextIO) -> int:
+    """Explain what the bundle asks about, or the WorkerScale in it that is named."""
     from scaler.bundle import BadBundle, load
+    from scaler.commands.explain_scale import show_scale
 
-    if not folder.is_dir():
-        return f"{folder} is no folder; a bundle is"
+    if not args.bundle.is_dir():
+        return refuse(f"{args.bundle} is no folder; a bundle is")
     try:
-        return load(folder).decisions()
+        bundle = load(args.bundle)
     except BadBundle as error:
-        return str(error)
+        return refuse(str(error))
+    as_json = args.output == "json"
+    asked = scale or bundle.scale
+    if asked is not None:
+        return show_scale(bundle, asked, out, as_json=as_json)
+    return show(bundle.decisions(), out, as_json=as_json)
 
 
 def show(decisions: "Sequence[Decision]", out: TextIO, *, as_json: bool) -> int:

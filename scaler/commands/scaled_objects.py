@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from scaler.core.model import Name
     from scaler.core.policy import Policy
+    from scaler.core.snapshot import Snapshot
     from scaler.live import Look, PageKeeper
 
 KINDS = frozenset(
@@ -170,14 +171,14 @@ def unknown(look: "Look", name: "Name") -> str | None:
     return f"ScaledObject {wanted} {told}; those that have one: {_listed(ours)}"
 
 
-def unknown_scale(look: "Look", name: "Name") -> str | None:
+def unknown_scale(snapshot: "Snapshot", name: "Name") -> str | None:
     """Say in one sentence that there is no such WorkerScale, and which are; None where it is."""
     from scaler.core.model import Kind
 
-    scales = look.snapshot.worker_scales
+    scales = snapshot.worker_scales
     if name in scales:
         return None
-    source = look.snapshot.sources.get(Kind.WORKER_SCALES)
+    source = snapshot.sources.get(Kind.WORKER_SCALES)
     if source is None or not source.synced:
         why = (
             "the CRD is not installed" if source and not source.installed else "they can't be read"

@@ -1,68 +1,47 @@
 """The HTTP status port."""
 
-import socket
+import ssl
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TypeAlias
+from http.server import BaseHTTPRequestHandler
 
 import msgspec
 import structlog
 from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import choose_encoder
 
+from scaler.certificates import Certificates
 from scaler.core.model import Instant, Kind
-from scaler.core.quantity import format_instant
 from scaler.settings import Address
+from scaler.status.answers import (
+    GUARD,
+    JSON,
+    TEXT,
+    Asked,
+    Page,
+    Route,
+    conditional,
+    decisions,
+    metrics,
+    unchanging,
+)
+from scaler.status.connections import Listener
 from scaler.status.health import SYNCED_ONCE, Readiness, Ready, ready, settled
-from scaler.status.page import PAGE
+from scaler.status.page import Pages
+from scaler.status.page.assets import ASSETS
+from scaler.status.page.past import Past
 from scaler.store import State, Store
-from scaler.view import Shown, shown
-
-JSON = "application/json; charset=utf-8"
-TEXT = "text/plain; charset=utf-8"
 
 STOP_POLL_SECONDS = 0.05
 """How long a stop may wait for the accepting thread to notice."""
 
-MAX_CONNECTIONS = 200
-"""Each has a thread, so that memory is bounded; a further one ends the oldest."""
-
 IDLE_SECONDS = 30.0
 """Without a byte a connection is closed after so long."""
 
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+"""For everyone, also where clients need a certificate: no kubelet has one to show."""
+
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """One answer."""
-
-    body: bytes
-    content_type: str
-    status: HTTPStatus = HTTPStatus.OK
-
-
-Route: TypeAlias = Callable[[str], Page]
-"""From the request's Accept header to the answer."""
-
-_Socket: TypeAlias = "socket.socket | tuple[bytes, socket.socket]"
-"""What socketserver calls a request."""
-
-
-class Decisions(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
-    """The body of /decisions."""
-
-    at: str
-    sequence: int
-    policy_ok: bool
-    policy_problems: tuple[str, ...]
-    details: tuple[str, ...]
-    """What is wrong with sources and policy, as /readyz says it."""
-    decisions: tuple[Shown, ...]
 
 
 class StatusServer:
@@ -79,22 +58,40 @@ class StatusServer:
         clock: Callable[[], Instant],
         address: Address,
         needed: tuple[Kind, ...] = SYNCED_ONCE,
+        past: Past | None = None,
+        certificates: Certificates | None = None,
+        details: Callable[[], Iterable[str]] = tuple,
+        alive: Callable[[], bool] = lambda: True,
     ) -> None:
+        """Bind the port; without certificates it is plain HTTP.
+
+        `details` says what else is wrong, for /readyz; `alive` is what /healthz is about.
+
+        Raises:
+            OSError: the port can't be had; one sentence.
+        """
+        self._details, self._alive = details, alive
         self._store = store
         self._needed = needed
-        self._registry = registry
         self._clock = clock
         self._seen: frozenset[Kind] = frozenset()
         self._stopping = False
+        self._pages = Pages(
+            store=store,
+            clock=clock,
+            details=lambda: self._judged(store.latest()).details,
+            past=past,
+        )
         routes: dict[str, Route] = {
-            "/": lambda _: Page(body=PAGE, content_type="text/html; charset=utf-8"),
-            "/metrics": self._metrics,
-            "/healthz": lambda _: Page(body=b"ok\n", content_type=TEXT),
+            **dict.fromkeys(self._pages.paths, self._shown),
+            **{f"/{asset.path}": unchanging(asset) for asset in ASSETS},
+            "/metrics": lambda asked: metrics(registry, asked),
+            "/healthz": lambda _: self._healthz(),
             "/readyz": self._readyz,
             "/decisions": self._decisions,
         }
         self._cancel = store.listen(self._published)
-        self._http = _listen(address, routes)
+        self._http = _listen(address, routes, certificates)
         self._thread = threading.Thread(target=self._serve, name="status", daemon=True)
 
     @property
@@ -104,6 +101,7 @@ class StatusServer:
 
     def start(self) -> None:
         """Start answering."""
+        self._pages.start()
         self._thread.start()
 
     def drain(self) -> None:
@@ -113,6 +111,7 @@ class StatusServer:
     def stop(self) -> None:
         """Stop answering and close the port."""
         self._cancel()
+        self._pages.stop()
         if self._thread.is_alive():
             self._http.shutdown()
         self._http.server_close()
@@ -123,15 +122,16 @@ class StatusServer:
     def _published(self, state: State, _changed: object) -> None:
         self._seen |= settled(state.snapshot)
 
-    def _metrics(self, accept: str) -> Page:
-        try:
-            encode, content_type = choose_encoder(accept)
-        except (TypeError, ValueError):
-            # The library stumbles over parameters that are no version: any text is right then.
-            encode, content_type = choose_encoder("")
-        return Page(body=encode(self._registry), content_type=content_type)
+    def _healthz(self) -> Page:
+        if self._alive():
+            return Page(body=b"ok\n", content_type=TEXT)
+        told = b"the event loop that answers KEDA does not turn\n"
+        return Page(body=told, content_type=TEXT, status=HTTPStatus.SERVICE_UNAVAILABLE)
 
-    def _readyz(self, _accept: str) -> Page:
+    def _shown(self, asked: Asked) -> Page:
+        return conditional(self._pages.render(asked.path, asked.query), asked)
+
+    def _readyz(self, _asked: Asked) -> Page:
         state = self._store.latest()
         body = self._judged(state)
         ok = body.status is Readiness.READY
@@ -148,79 +148,37 @@ class StatusServer:
             stopping=self._stopping,
             now=self._clock(),
             needed=self._needed,
+            also=self._details(),
         )
 
-    def _decisions(self, _accept: str) -> Page:
+    def _decisions(self, _asked: Asked) -> Page:
         state = self._store.latest()
-        details = self._judged(state).details
-        body = Decisions(
-            at=format_instant(state.snapshot.at),
-            sequence=state.sequence,
-            policy_ok=not state.policy.problems,
-            policy_problems=tuple(str(problem) for problem in state.policy.problems),
-            details=details,
-            decisions=tuple(
-                shown(decision)
-                for decision in sorted(
-                    state.decisions.values(), key=lambda d: (d.namespace, d.name, d.metric)
-                )
-            ),
-        )
-        return Page(body=msgspec.json.encode(body), content_type=JSON)
+        return decisions(state, details=self._judged(state).details)
 
 
-def _listen(address: Address, routes: Mapping[str, Route]) -> ThreadingHTTPServer:
+def _listen(
+    address: Address, routes: Mapping[str, Route], certificates: Certificates | None
+) -> Listener:
     """Bind the port.
 
     Raises:
         OSError: the port can't be had; one sentence.
     """
     try:
-        return _Server(address, routes)
+        return _Server(address, routes, certificates)
     except OSError as error:
         message = f"can't listen on {address}: {error.strerror or error}; is the port in use?"
         raise OSError(message) from error
 
 
-class _Server(ThreadingHTTPServer):
-    """Let no open request delay the process's end, and no crowd of clients fill its memory."""
+class _Server(Listener):
+    """Know the routes, and whether clients need a certificate."""
 
-    daemon_threads = True
-    # A restarted process must get its port back while old connections linger.
-    allow_reuse_address = True
-    # The default of 5 makes a probe wait for seconds once a few clients connect at a time.
-    request_queue_size = 128
-
-    def __init__(self, address: Address, routes: Mapping[str, Route]) -> None:
-        super().__init__((address.host, address.port), _Requests)
+    def __init__(
+        self, address: Address, routes: Mapping[str, Route], certificates: Certificates | None
+    ) -> None:
+        super().__init__(address, _Requests, certificates)
         self.routes = routes
-        self._lock = threading.Lock()
-        self._open: dict[_Socket, None] = {}
-        """Guarded by _lock; the oldest connection first."""
-
-    def process_request(self, request: _Socket, client_address: object) -> None:
-        """Start a thread for a connection; where there are too many the oldest one ends.
-
-        The oldest, not the newest: a crowd that sends nothing must not keep probes out.
-        """
-        with self._lock:
-            self._open[request] = None
-            oldest = next(iter(self._open)) if len(self._open) > MAX_CONNECTIONS else None
-            if oldest is not None:
-                del self._open[oldest]
-        if isinstance(oldest, socket.socket):
-            with suppress(OSError):
-                oldest.shutdown(socket.SHUT_RDWR)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: _Socket) -> None:
-        """Close a connection, and forget it."""
-        with self._lock:
-            self._open.pop(request, None)
-        super().shutdown_request(request)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients that hang up; defects are logged where they happen."""
 
 
 class _Requests(BaseHTTPRequestHandler):
@@ -240,32 +198,52 @@ class _Requests(BaseHTTPRequestHandler):
 
     def _answer(self, *, with_body: bool) -> None:
         page = self._page()
+        packs = "gzip" in self.headers.get("Accept-Encoding", "")
+        packed = page.packed if packs else None
+        body = page.body if packed is None else packed
         self.send_response(page.status)
-        self.send_header("Content-Type", page.content_type)
-        self.send_header("Content-Length", str(len(page.body)))
-        self.send_header("Cache-Control", "no-store")
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header(
-            "Content-Security-Policy",
-            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-            "connect-src 'self'; img-src data:",
-        )
+        if page.status is not HTTPStatus.NOT_MODIFIED:
+            self.send_header("Content-Type", page.content_type)
+            self.send_header("Content-Length", str(len(body)))
+        if packed is not None:
+            self.send_header("Content-Encoding", "gzip")
+        for name, value in {"Cache-Control": "no-store", **GUARD, **page.headers}.items():
+            self.send_header(name, value)
         self.end_headers()
         if with_body:
-            self.wfile.write(page.body)
+            self.wfile.write(body)
 
     def _page(self) -> Page:
-        path = self.path.partition("?")[0]
+        path, _, query = self.path.partition("?")
+        if path not in OPEN_PATHS and not self._let_in():
+            told = b"a client certificate is needed here; /healthz and /readyz go without\n"
+            return Page(body=told, content_type=TEXT, status=HTTPStatus.FORBIDDEN)
         route = self.server.routes.get(path)
         if route is None:
             told = b"not found; try /, /decisions, /metrics, /healthz or /readyz\n"
             return Page(body=told, content_type=TEXT, status=HTTPStatus.NOT_FOUND)
         try:
-            return route(self.headers.get("Accept", ""))
+            return route(self._asked(path, query))
         except Exception:
             log.exception("page failed", path=path)
             told = b"this page failed; the log has the traceback\n"
             return Page(body=told, content_type=TEXT, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+    def _let_in(self) -> bool:
+        """Say whether the client needs no certificate, or showed one; a wrong one got not here."""
+        certificates = self.server.certificates
+        if certificates is None or not certificates.needs_clients:
+            return True
+        connection: object = self.connection
+        return isinstance(connection, ssl.SSLSocket) and bool(connection.getpeercert())
+
+    def _asked(self, path: str, query: str) -> Asked:
+        return Asked(
+            path=path,
+            query=query,
+            accept=self.headers.get("Accept", ""),
+            etag=self.headers.get("If-None-Match", ""),
+        )
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
         """Log nothing: probes and scrapes come every few seconds."""

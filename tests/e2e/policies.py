@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 import yaml
 
 from tests.e2e.api import Object
-from tests.e2e.deployed import DEPLOY
 from tests.e2e.prometheus import SCRAPE
+from tests.kustomized import DEPLOY
 
 POOL_LABEL = "e2e/pool"
 """The node label that tells pools apart."""
@@ -75,6 +75,7 @@ def policy(
             "gateway-requests": _gateway_requests(),
             **{name: text for name, text in _shipped_queries().items() if name.startswith("ray-")},
         },
+        "prices": {"currency": "EUR", "gpuHour": 2.5},
         **more,
     }
     return yaml.safe_dump(written, sort_keys=False)
@@ -86,5 +87,6 @@ def _gateway_requests() -> str:
 
 
 def _shipped_queries() -> dict[str, str]:
-    shipped: dict[str, str] = yaml.safe_load((DEPLOY / "policy.yaml").read_text())["queries"]
+    text = (DEPLOY / "base" / "policy.yaml").read_text()
+    shipped: dict[str, str] = yaml.safe_load(text)["queries"]
     return shipped

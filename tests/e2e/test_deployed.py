@@ -6,14 +6,16 @@ import pytest
 
 from tests.e2e.api import Object
 from tests.e2e.deployed import (
-    DEPLOY,
+    actuator,
     adapted,
     arguments,
     environment,
     example,
     installation,
     one,
+    secrets,
 )
+from tests.kustomized import DEPLOY
 
 SHIPPED = "kueue-gpu-scaler"
 TEXT = "defaults: {}\n"
@@ -37,14 +39,23 @@ def test_names_as_shipped() -> None:
     """In the namespace that is shipped the objects have the names that are shipped."""
     assert names(installation(SHIPPED, TEXT)) == {
         "Namespace": ("", SHIPPED),
+        "PriorityClass": ("", SHIPPED),
         "ServiceAccount": (SHIPPED, SHIPPED),
         "ClusterRole": ("", SHIPPED),
         "ClusterRoleBinding": ("", SHIPPED),
         "Deployment": (SHIPPED, SHIPPED),
         "PodDisruptionBudget": (SHIPPED, SHIPPED),
         "Service": (SHIPPED, SHIPPED),
+        "NetworkPolicy": (SHIPPED, SHIPPED),
         "ConfigMap": (SHIPPED, f"{SHIPPED}-policy"),
     }
+
+
+def test_mounted_secrets() -> None:
+    """The base has none; with certificates it is theirs, where the flags look for it."""
+    secured = one(installation(SHIPPED, TEXT, overlay="mtls"), "Deployment")
+    assert secrets(one(installation(SHIPPED, TEXT), "Deployment")) == {}
+    assert secrets(secured) == {"/etc/kueue-gpu-scaler-tls": "kueue-gpu-scaler-server"}
 
 
 def test_side_by_side() -> None:
@@ -52,6 +63,19 @@ def test_side_by_side() -> None:
     first, second = names(installation(SHIPPED, TEXT)), names(installation("second", TEXT))
     assert first.keys() == second.keys()
     assert not set(first.values()) & set(second.values())
+
+
+def test_the_actuator_by_itself() -> None:
+    """What its overlay adds, and what of the base it needs; nothing of the replicas'."""
+    found = names(actuator(SHIPPED, TEXT))
+    assert found["Deployment"] == found["Role"] == (SHIPPED, f"{SHIPPED}-actuator")
+    assert found["ConfigMap"] == (SHIPPED, f"{SHIPPED}-policy")
+    assert found["PriorityClass"] == ("", SHIPPED)
+    assert not {"Service", "CustomResourceDefinition"} & found.keys()
+    own = names(actuator("second", TEXT))
+    assert not set(found.values()) & set(own.values())
+    spec = one(actuator("second", TEXT), "Deployment")["spec"]["template"]["spec"]
+    assert spec["priorityClassName"] == own["PriorityClass"][1]
 
 
 def test_second_binding() -> None:

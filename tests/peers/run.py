@@ -12,9 +12,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.docs import longer
 from tests.e2e.builds import PROMETHEUS
 from tests.golang import BUILT, ROOT, CannotBuildError, build
-from tests.peers import keda_scenario, kueue_samples
+from tests.peers import alerts, installers, keda_scenario, kueue_samples, page_scenario, wheel
+from tests.peers.browser import NoBrowserError
 from tests.peers.builds import KEDA
 from tests.report import Report
 
@@ -26,9 +28,16 @@ def main() -> int:
     """Try every part; give the exit code."""
     report = Report(title="peers")
     _kueue(report)
+    report.part("longer commands of the documents")
+    longer.run(report)
+    _installers(report)
+    report.part("the wheel")
+    wheel.run(report)
     _keda(report)
     _prometheus(report)
+    _alerts(report)
     _debian_prometheus(report)
+    _page(report)
     return report.exit_code()
 
 
@@ -38,6 +47,16 @@ def _kueue(report: Report) -> None:
         report.skip("Kueue's objects", why=f"{SAMPLES} is not there")
         return
     kueue_samples.run(report, folder=SAMPLES)
+
+
+def _installers(report: Report) -> None:
+    report.part("kustomize and Helm")
+    try:
+        build(installers.INSTALLERS)
+    except CannotBuildError as error:
+        report.skip("the installers", why=str(error))
+        return
+    installers.run(report)
 
 
 def _keda(report: Report) -> None:
@@ -63,6 +82,16 @@ def _prometheus(report: Report) -> None:
     _compare(report, *(PROMETHEUS.program(name) for name in PROMETHEUS.programs))
 
 
+def _alerts(report: Report) -> None:
+    report.part("alerts and recording rules")
+    try:
+        build(PROMETHEUS)
+    except CannotBuildError as error:
+        report.skip("alerts", why=str(error))
+        return
+    alerts.run(report, promtool=PROMETHEUS.program("promtool"))
+
+
 def _debian_prometheus(report: Report) -> None:
     report.part("Prometheus of the distribution")
     installed, unpacked = Path("/usr/bin"), BUILT / "peers" / "debian" / "usr" / "bin"
@@ -74,6 +103,14 @@ def _debian_prometheus(report: Report) -> None:
         return
     folder = installed if (installed / "prometheus").exists() else unpacked
     _compare(report, folder / "prometheus", folder / "promtool")
+
+
+def _page(report: Report) -> None:
+    report.part("the page in Chromium")
+    try:
+        page_scenario.run(report)
+    except NoBrowserError as error:
+        report.skip("the page in a browser", why=str(error))
 
 
 def _unpack(into: Path) -> None:

@@ -2,6 +2,7 @@
 
 from tests.e2e.scenarios import (
     contract,
+    documented,
     faults,
     faults_api,
     faults_service,
@@ -20,6 +21,8 @@ from tests.e2e.scenarios import (
     patients,
     race,
     replicas,
+    secured,
+    watched,
 )
 from tests.e2e.world import Scenario
 
@@ -30,6 +33,7 @@ POOLS = (
     *replicas.POOLS,
     *patients.POOLS,
     *hold.POOLS,
+    *watched.POOLS,
 )
 """Pools of the policy; a node belongs to one by its label."""
 NAMESPACES = idle.NAMESPACES
@@ -53,4 +57,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_api.SCENARIOS,
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
+    *secured.SCENARIOS,
+    *documented.SCENARIOS,
+    *watched.SCENARIOS,  # the last: it asks for what all of them left
 )
