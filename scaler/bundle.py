@@ -116,8 +116,8 @@ class _Reading:
         return found
 
 
-def load(folder: Path) -> Bundle:
-    """Read a bundle.
+def load(folder: Path, *, also: Iterable[TriggerRef] = ()) -> Bundle:
+    """Read a bundle; `also` are triggers that readings are joined for beside its own.
 
     Raises:
         BadBundle: with every problem in it, each with its path, value and what is allowed.
@@ -130,7 +130,7 @@ def load(folder: Path) -> Bundle:
     refs = _trigger(reading, joiner, at, listed)
     if reading.problems:
         raise BadBundle(reading.problems)
-    return _join(reading, joiner, at=at, policy=policy, refs=refs)
+    return _join(reading, joiner, at=at, policy=policy, refs=refs, also=also)
 
 
 def _now(reading: _Reading) -> Instant:
@@ -256,10 +256,11 @@ def _join(
     at: Instant,
     policy: Policy,
     refs: tuple[TriggerRef, ...],
+    also: Iterable[TriggerRef],
 ) -> Bundle:
     """Join the objects, find out which readings the triggers want, and add those."""
     before, _ = joiner.snapshot(at=at)
-    every = {*refs, *refs_of(before)}
+    every = {*refs, *refs_of(before), *also}
     want = wanted(snapshot=before, refs=every, policy=policy, now=at)
     text = reading.text("samples.om")
     try:

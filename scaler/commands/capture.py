@@ -2,14 +2,15 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scaler.commands.arguments import Commands, examples, refuse
+from scaler.commands.arguments import Commands, examples, program, refuse
+from scaler.commands.names import Named, Sort, named
 from scaler.commands.scaled_objects import (
     add_live_arguments,
     look_at,
-    name_of,
     parsed_policy,
     policy_text,
     unknown,
@@ -18,6 +19,9 @@ from scaler.commands.scaled_objects import (
 if TYPE_CHECKING:
     from scaler.commands.capture_files import Captured, Written
     from scaler.core.decision import Decision
+    from scaler.core.model import Name
+    from scaler.core.trigger import TriggerRef
+    from scaler.live import Look
 
 
 def add_parser(commands: Commands) -> None:
@@ -25,15 +29,21 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "capture",
         help="write a decision of a live cluster into a folder",
-        description="Write all that a ScaledObject's decision is made from into a folder: a "
+        description="Write all that a decision is made from into a folder: a "
         "bundle, which `explain --bundle` decides from again without any network. It holds only "
         "the fields that are read, of all namespaces; no Secret and no environment variable is "
         "among them.",
-        epilog=examples("capture ./report team-a/llm --policy policy.yaml"),
+        epilog=examples(
+            "capture ./report team-a/llm --policy policy.yaml",
+            "capture ./report workerscale/train -n team-a",
+        ),
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="a new folder, or an empty one")
     parser.add_argument(
-        "scaled_object", metavar="NAMESPACE/NAME", help="a ScaledObject of the cluster"
+        "what",
+        metavar="WHAT",
+        help="NAMESPACE/NAME of a ScaledObject; or with -n workerscale/NAME, workload/NAME; or "
+        "clusterqueue/NAME",
     )
     add_live_arguments(parser)
     parser.set_defaults(run=run)
@@ -77,27 +87,69 @@ def _captured(args: argparse.Namespace) -> "Captured":
     """
     from scaler.commands.capture_files import Captured, Copies
     from scaler.commands.capture_samples import collect
+    from scaler.core.account.readers import own_ref
 
-    name = name_of(args.scaled_object, args.namespace)
+    what = named(args.what, args.namespace)
     text = policy_text(args.policy)
     policy = parsed_policy(text, args.policy)
     copies = Copies()
-    look = look_at(args, policy, keeper=copies)
-    refusal = unknown(look, name)
+    also = (own_ref(what.name),) if what.sort is Sort.WORKLOAD else ()
+    whole = what.sort is Sort.WORKER_SCALE
+    look = look_at(args, policy, keeper=copies, whole=whole, also=also)
+    refusal = unknown(look, what)
     if refusal is not None:
         raise ValueError(refusal)
+    scaled_object, refs = _triggers(look, what)
     return Captured(
-        look=look, scaled_object=name, policy_text=text, copies=copies, collected=collect(look)
+        look=look,
+        scaled_object=scaled_object,
+        refs=refs,
+        policy_text=text,
+        copies=copies,
+        collected=collect(look),
     )
+
+
+def _triggers(look: "Look", what: Named) -> "tuple[Name | None, tuple[TriggerRef, ...]]":
+    """Give the triggers that decide for what is captured, and whose ScaledObject's they are."""
+    from scaler.core.account.readers import own_ref
+    from scaler.core.scales import refs_of_scale
+    from scaler.core.trigger import TriggerRef
+
+    match what.sort:
+        case Sort.SCALED_OBJECT:
+            return what.name, look.refs(what.name)
+        case Sort.WORKER_SCALE:
+            first, *_ = refs_of_scale(look.snapshot, look.snapshot.worker_scales[what.name])
+            if first.key in look.snapshot.scaled_objects:
+                return first.key, look.refs(first.key)
+            return None, (first,)
+        case Sort.WORKLOAD:
+            return None, (own_ref(what.name),)
+        case Sort.CLUSTER_QUEUE:
+            queue = what.name[1]
+            metadata = {"signal": "queue", "clusterQueue": queue, "unit": "gpus"}
+            name = f"clusterqueue/{queue}"
+            return None, (TriggerRef.of(namespace="", name=name, metadata=metadata),)
 
 
 def _tell(folder: Path, captured: "Captured", written: "Sequence[Written]", out: TextIO) -> None:
     for one in written:
         there = one.what if one.there else f"(no file) {one.what}"
         print(f"  {one.name:<38} {there}", file=out)
-    live = captured.look.decisions(captured.scaled_object)
-    print(_compared(folder, live), file=out)
-    print(f"Read it: kueue-gpu-scaler explain --bundle {folder}", file=out)
+    print(_compared(folder, _decided(captured)), file=out)
+    print(f"Read it: {program()} explain --bundle {folder}", file=out)
+
+
+def _decided(captured: "Captured") -> "tuple[Decision, ...]":
+    """Decide as the cluster does; without a ScaledObject the size is what is present."""
+    from scaler.core.decide import decide
+
+    look = captured.look
+    snapshot = replace(look.snapshot, bundle=captured.scaled_object is None)
+    return tuple(
+        decide(snapshot=snapshot, ref=ref, policy=look.policy, now=look.at) for ref in captured.refs
+    )
 
 
 def _compared(folder: Path, live: "Sequence[Decision]") -> str:

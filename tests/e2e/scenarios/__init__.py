@@ -2,6 +2,7 @@
 
 from tests.e2e.scenarios import (
     contract,
+    explained,
     faults,
     faults_api,
     faults_service,
@@ -30,6 +31,7 @@ POOLS = (
     *replicas.POOLS,
     *patients.POOLS,
     *hold.POOLS,
+    *explained.POOLS,
 )
 """Pools of the policy; a node belongs to one by its label."""
 NAMESPACES = idle.NAMESPACES
@@ -46,6 +48,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *hold_lost.SCENARIOS,
     *hold_faults.SCENARIOS,
     *hold_killed.SCENARIOS,
+    *explained.SCENARIOS,
     *contract.SCENARIOS,
     *race.SCENARIOS,  # after the idle ones: each brings replicas of its own, which need the CPU
     *replicas.SCENARIOS,
