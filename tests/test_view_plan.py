@@ -107,7 +107,7 @@ def test_a_latch_tells_until_when_it_is_not_tried_again() -> None:
 
 def test_the_decisions_come_last() -> None:
     """Each as `explain` tells it for a ScaledObject."""
-    lines = plan_lines(planned(SCALE), (decided(SCALE, detail="quiet"),), now=NOW)
+    lines = plan_lines(planned(SCALE), ((decided(SCALE, detail="quiet"), ()),), now=NOW)
     below = lines[lines.index("decided by") + 1 :]
     assert below[0] == "  ml/workerscale/train  inactive, value 0"
     assert "    reason    Idle: quiet" in below

@@ -8,7 +8,7 @@ import pytest
 from scaler import cli
 from scaler.core.model import Kind
 from scaler.sim.patches import Document
-from scaler.sim.scenario import LLM
+from scaler.sim.scenario import LLM, POOL_SCALER
 from tests.commands.furnished import Furnished
 
 
@@ -61,7 +61,7 @@ def test_another_namespace_s_findings_are_left_out(
 ) -> None:
     """A team reads of its own alone."""
     spoil(cluster, idleAfter="soon")
-    assert run(cluster, capsys, "-n", "pools")[0] == 0
+    assert run(cluster, capsys, "-n", POOL_SCALER[0])[0] == 0
     assert run(cluster, capsys, "-n", LLM[0])[0] == 2
 
 

@@ -185,7 +185,7 @@ def test_a_bundle_s_scaled_object_is_explained_by_name(
     args = cli.parser().parse_args(["explain", POOL, "--bundle", str(folder)])
     out = io.StringIO()
     assert (args.run(args, out), out.getvalue()) == live
-    args = cli.parser().parse_args(["explain", "pools/vison", "--bundle", str(folder)])
+    args = cli.parser().parse_args(["explain", POOL[:-1], "--bundle", str(folder)])
     assert args.run(args, io.StringIO()) == 2
     assert "do you mean" in capsys.readouterr().err
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,12 +15,12 @@ from tests.commands.situations import beyond_quota, queued
 QUEUE = f"clusterqueue/{VISION}"
 
 
-def view(cluster: Furnished) -> dict[str, object]:
-    """Explain it as JSON."""
+def rows(cluster: Furnished) -> list[dict[str, Any]]:
+    """Explain it as JSON, and give those that wait."""
     code, told = cluster.run("explain", QUEUE, "-o", "json")
     assert code == 0
-    shown: dict[str, object] = json.loads(told)
-    return shown
+    waiting: list[dict[str, Any]] = json.loads(told)["waiting"]
+    return waiting
 
 
 def test_quota_waiters_and_readers_are_told(cluster: Furnished) -> None:
@@ -38,7 +39,7 @@ def test_quota_waiters_and_readers_are_told(cluster: Furnished) -> None:
 def test_the_quota_that_is_told_lets_the_first_in(cluster: Furnished) -> None:
     """Law on a cluster: raised by that it waits for nodes alone, by one less it still waits."""
     beyond_quota(cluster)
-    waiting = _first_that_lacks(cluster)
+    waiting = next(row for row in rows(cluster) if row.get("changes"))
     more = waiting["changes"][0]["more"]
     assert set(more) >= {"nvidia.com/gpu"}
     _raise(cluster, {**more, "nvidia.com/gpu": more["nvidia.com/gpu"] - 1})
@@ -47,16 +48,8 @@ def test_the_quota_that_is_told_lets_the_first_in(cluster: Furnished) -> None:
     assert _by_name(cluster, waiting["workload"])["quotaFree"]
 
 
-def _first_that_lacks(cluster: Furnished) -> dict[str, object] | object:
-    rows = view(cluster)["waiting"]
-    assert isinstance(rows, list)
-    return next(row for row in rows if row.get("changes"))
-
-
-def _by_name(cluster: Furnished, name: str) -> object:
-    rows = view(cluster)["waiting"]
-    assert isinstance(rows, list)
-    return next(row for row in rows if row["workload"] == name)
+def _by_name(cluster: Furnished, name: str) -> dict[str, Any]:
+    return next(row for row in rows(cluster) if row["workload"] == name)
 
 
 def _raise(cluster: Furnished, more: dict[str, int]) -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def workloads(cluster: Furnished, namespace: str) -> list[str]:
     return sorted(one["name"] for one in metadata if one["namespace"] == namespace)
 
 
-def explained(cluster: Furnished, name: str, namespace: str) -> tuple[int, dict[str, object]]:
+def explained(cluster: Furnished, name: str, namespace: str) -> tuple[int, dict[str, Any]]:
     """Explain it as JSON."""
     code, told = cluster.run("explain", f"workload/{name}", "-n", namespace, "-o", "json")
     return code, json.loads(told)
@@ -55,7 +56,7 @@ def test_one_that_waits_for_quota_is_told_what_lets_it_in(cluster: Furnished) ->
     views = [explained(cluster, name, VISION)[1] for name in workloads(cluster, VISION)]
     (waiting, *_) = [one for one in views if one.get("changes")]
     assert waiting["workloadClass"] in ("D", "J")
-    (counting,) = waiting["counting"]  # type: ignore[misc] # JSON
+    (counting,) = waiting["counting"]
     assert counting["counts"] is False
     assert counting["why"].startswith("no quota is free")
 
@@ -81,9 +82,9 @@ def test_a_hold_of_its_workers_is_told(ray: Furnished) -> None:
             "size": 2,
             "hold": {
                 "workload": name,
-                "workloadUID": workload["metadata"]["uid"],
+                "workloadUid": workload["metadata"]["uid"],
                 "usage": {"nvidia.com/gpu": "8"},
-                "podSets": {"gpu": 2},
+                "podSets": [{"name": "gpu", "pods": 2}],
                 "since": "2026-01-01T00:00:00Z",
                 "reason": "idle for 45m",
             },
@@ -91,7 +92,7 @@ def test_a_hold_of_its_workers_is_told(ray: Furnished) -> None:
 
     ray.cluster.objects.modify(Kind.WORKER_SCALES, SIM_WORKERS, hold)
     _, view = explained(ray, name, SIM[0])
-    (held,) = view["held"]  # type: ignore[misc] # JSON
+    (held,) = view["held"]
     assert held["workerScale"] == "/".join(SIM_WORKERS)
     assert (held["podSets"], held["reason"]) == ({"gpu": 2}, "idle for 45m")
 
