@@ -11,7 +11,7 @@ DEV_GROUP := import tomllib; \
 	print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto lock clean
+.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto roles lock clean
 
 help: ## show this list
 	@echo 'kueue-gpu-scaler'
@@ -50,15 +50,16 @@ layers: setup ## import-linter: imports point one way
 	@echo '== import-linter'
 	@$(BIN)/lint-imports
 
-generated: setup ## scaler/pb is what protos/ gives
+generated: setup ## scaler/pb is what protos/ gives, and deploy/'s Roles what the code asks for
 	@echo '== generated code'
 	@$(BIN)/python protos/generate.py --check
+	@$(BIN)/python deploy/roles.py --check
 
 unit: setup ## pytest alone
 	@echo '== pytest'
 	@$(BIN)/pytest -n auto --maxprocesses 8
 
-peers: setup ## try it against KEDA's own client and a real Prometheus; needs Go
+peers: setup ## try it against KEDA's own client, Helm, kustomize, a real Prometheus; needs Go
 	@$(BIN)/python -m tests.peers.run
 
 e2e: setup ## play every scenario with the real KEDA, Kueue, Prometheus ...; needs Go
@@ -75,6 +76,9 @@ bench: setup ## measure, each figure beside its goal
 
 proto: setup ## generate scaler/pb anew
 	@$(BIN)/python protos/generate.py
+
+roles: setup ## write the rules of deploy/'s Roles anew
+	@$(BIN)/python deploy/roles.py
 
 lock: setup ## resolve the dependencies anew, newest versions
 	@CUSTOM_COMPILE_COMMAND='make lock' $(PIP_COMPILE) --upgrade \

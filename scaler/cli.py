@@ -23,7 +23,8 @@ def parser() -> argparse.ArgumentParser:
         epilog=examples("demo", "serve --policy policy.yaml", "explain team-a/llm"),
         formatter_class=HelpFormatter,
     )
-    root.add_argument("--version", action="version", version=f"%(prog)s {scaler.__version__}")
+    version = f"{root.prog} {scaler.__version__}"
+    root.add_argument("--version", action="version", version=version)
     commands = root.add_subparsers(
         title="commands", dest="command", required=True, metavar="COMMAND"
     )
@@ -31,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
         command.add_parser(commands)
     for each in commands.choices.values():
         each.formatter_class = HelpFormatter
+        each.add_argument("--version", action="version", version=version)
     return root
 
 

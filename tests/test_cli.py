@@ -63,9 +63,10 @@ def test_help_names_every_command(tmp_path: Path) -> None:
     assert "examples:\n  kueue-gpu-scaler demo\n" in done.stdout
 
 
-def test_version(tmp_path: Path) -> None:
-    """The version is the package's."""
-    done = run("--version", home=tmp_path)
+@pytest.mark.parametrize("words", [(), ("serve",), ("actuate",)])
+def test_version(words: tuple[str, ...], tmp_path: Path) -> None:
+    """The version is the package's, asked of a command too, as a container has one already."""
+    done = run(*words, "--version", home=tmp_path)
     assert (done.returncode, done.stdout) == (0, f"kueue-gpu-scaler {scaler.__version__}\n")
 
 

@@ -1,304 +1,289 @@
-"""What is shipped under deploy/ keeps the rules that the code and the contract with KEDA set."""
+"""What `kubectl apply -k deploy/` installs keeps the rules of the code and of KEDA's contract."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import pytest
-import yaml
 
 import scaler
 from scaler import cli
-from scaler.commands import check
-from scaler.commands.check_files import read_files
-from scaler.core import metadata
-from scaler.core.policy import Policy
-from scaler.core.trigger import IdleTrigger, InvalidTrigger, QueueTrigger, Trigger, Unit
-from scaler.policyfile import parse_policy
+from tests.kustomized import DEPLOY, Document, containers, kustomization, named, rendered
 
-Document: TypeAlias = Mapping[str, Any]
-
-DEPLOY = Path(__file__).parent.parent / "deploy"
-SHIPPED = (
-    "namespace",
-    "crds/workerscale",
-    "serviceaccount",
-    "rbac",
-    "deployment",
-    "poddisruptionbudget",
-    "service",
-    "rbac-actuator",
-    "deployment-actuator",
+NAME = "kueue-gpu-scaler"
+OVERLAYS = sorted(path.parent for path in (DEPLOY / "overlays").glob("*/kustomization.yaml"))
+INSTALLATIONS = (DEPLOY, *OVERLAYS)
+LABELS = {
+    "app.kubernetes.io/name": NAME,
+    "app.kubernetes.io/instance": NAME,
+    "app.kubernetes.io/component": "scaler",
+}
+each_installation = pytest.mark.parametrize(
+    "folder", INSTALLATIONS, ids=[path.name for path in INSTALLATIONS]
 )
-NAME = {"app.kubernetes.io/name": "kueue-gpu-scaler"}
-DEPLOYMENTS = ("deployment", "deployment-actuator")
-each_deployment = pytest.mark.parametrize("deployment", DEPLOYMENTS)
 
 
-def documents(path: Path) -> tuple[Document, ...]:
-    """Read the documents of a YAML file."""
-    return tuple(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+def shipped(kind: str, name: str | None = None) -> Document:
+    """Give the only object of a kind of the base, or the one of a name."""
+    return named(rendered(DEPLOY), kind, name)
 
 
-def shipped(name: str) -> Document:
-    """Give the first document of a file of the base."""
-    return documents(DEPLOY / f"{name}.yaml")[0]
-
-
-def scaled_objects() -> Mapping[str, Document]:
-    """Give the ScaledObject of each example, by file."""
-    return {
-        path.stem: document
-        for path in sorted((DEPLOY / "examples").glob("*.yaml"))
-        for document in documents(path)
-        if document["kind"] == "ScaledObject"
-    }
-
-
-EXAMPLES = scaled_objects()
-each_example = pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES.keys())
-
-
-def trigger_of(example: Document) -> Trigger:
-    """Parse the one trigger of an example."""
-    (trigger,) = example["spec"]["triggers"]
-    parsed = metadata.parse(trigger["metadata"])
-    assert not isinstance(parsed, InvalidTrigger), parsed.problems
-    return parsed
-
-
-def policy() -> Policy:
-    """Parse the policy that is shipped."""
-    parsed = parse_policy((DEPLOY / "policy.yaml").read_text(encoding="utf-8"))
-    assert isinstance(parsed, Policy), parsed
-    return parsed
-
-
-def behavior_of(example: Document) -> Document:
-    """Give the HPA behavior of an example."""
-    behavior: Document = example["spec"]["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
-    return behavior
-
-
-# --- the base ----------------------------------------------------------------------------------
-
-
-def test_kustomization_is_whole() -> None:
-    """The kustomization names every file of the base."""
-    kustomization = shipped("kustomization")
-    assert set(kustomization["resources"]) == {f"{name}.yaml" for name in SHIPPED}
-    present = {path.name for path in DEPLOY.glob("*.yaml")}
-    present |= {f"crds/{path.name}" for path in (DEPLOY / "crds").iterdir()}
-    assert present == {*kustomization["resources"], "kustomization.yaml", "policy.yaml"}
-
-
-def test_policy_name_stays() -> None:
-    """A changed policy reaches running pods under the name that they mount."""
-    kustomization = shipped("kustomization")
-    (generated,) = kustomization["configMapGenerator"]
-    assert kustomization["generatorOptions"]["disableNameSuffixHash"] is True
-    for deployment in DEPLOYMENTS:
-        (volume,) = pod(deployment)["volumes"]
-        assert volume["configMap"]["name"] == generated["name"]
-    assert generated["files"] == ["policy.yaml"]
-
-
-@each_deployment
-def test_policy_mount(deployment: str) -> None:
-    """The policy is mounted as a directory, which the kubelet updates, and read from there."""
-    (mount,) = container(deployment)["volumeMounts"]
-    assert "subPath" not in mount
-    assert f"--policy={mount['mountPath']}/policy.yaml" in container(deployment)["args"]
-
-
-def test_arguments() -> None:
-    """The pods start with arguments that the command line takes, on the ports that are named."""
-    args = cli.parser().parse_args(container()["args"])
-    assert (args.grpc.port, args.status.port) == (port("grpc"), port("http"))
-    assert 0 < args.drain < pod()["terminationGracePeriodSeconds"] / 2
-
-
-def test_a_hung_pod_is_killed_soon() -> None:
-    """KEDA waits for it, other scalers' targets with it; the drain is for pods that answer."""
-    probe = container()["livenessProbe"]
-    assert (
-        probe["terminationGracePeriodSeconds"] < cli.parser().parse_args(container()["args"]).drain
-    )
-    assert (
-        probe["periodSeconds"] * probe["failureThreshold"] < pod()["terminationGracePeriodSeconds"]
-    )
-
-
-@each_deployment
-def test_image_tag(deployment: str) -> None:
-    """The image tag is the version of the package."""
-    (image,) = shipped("kustomization")["images"]
-    assert image["name"] == container(deployment)["image"]
-    assert image["newTag"] == scaler.__version__
-
-
-def test_replicas() -> None:
-    """Two replicas answer, and one stays through a roll-out or a drain."""
-    spec = shipped("deployment")["spec"]
-    assert spec["replicas"] == 2
-    assert spec["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
-    assert shipped("poddisruptionbudget")["spec"]["minAvailable"] == 1
-
-
-def test_probes() -> None:
-    """Liveness asks the loop that answers KEDA, and gives up soon."""
-    probe = container()["livenessProbe"]
-    assert probe["grpc"]["port"] == port("grpc")
-    assert probe["timeoutSeconds"] <= 2
-    assert container()["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
-
-
-def test_service() -> None:
-    """The Service has an address of its own and finds the pods."""
-    spec = shipped("service")["spec"]
-    assert spec["type"] == "ClusterIP"
-    assert spec.get("clusterIP") != "None"
-    assert spec["selector"] == NAME
-    assert shipped("deployment")["spec"]["selector"]["matchLabels"] == NAME
-    assert shipped("deployment")["spec"]["template"]["metadata"]["labels"] == NAME
-    assert shipped("poddisruptionbudget")["spec"]["selector"]["matchLabels"] == NAME
-    assert {entry["name"]: entry["port"] for entry in spec["ports"]} == {
-        "grpc": port("grpc"),
-        "http": port("http"),
-    }
-
-
-@each_deployment
-def test_security(deployment: str) -> None:
-    """The pod fits the restricted security standard."""
-    context = container(deployment)["securityContext"]
-    assert pod(deployment)["securityContext"]["runAsNonRoot"] is True
-    assert pod(deployment)["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault"
-    assert context["allowPrivilegeEscalation"] is False
-    assert context["capabilities"] == {"drop": ["ALL"]}
-    assert context["readOnlyRootFilesystem"] is True
-
-
-def pod(deployment: str = "deployment") -> Document:
-    """Give the spec of the pods."""
-    spec: Document = shipped(deployment)["spec"]["template"]["spec"]
+def pod(deployment: Document) -> Document:
+    """Give the spec of the pods of a Deployment."""
+    spec: Document = deployment["spec"]["template"]["spec"]
     return spec
 
 
-def container(deployment: str = "deployment") -> Document:
-    """Give the one container of a pod."""
-    only: Document
-    (only,) = pod(deployment)["containers"]
+def container(deployment: Document) -> Document:
+    """Give the one container of a Deployment's pods."""
+    (only,) = containers(deployment)
     return only
 
 
-def port(name: str, deployment: str = "deployment") -> int:
+def port(name: str, deployment: Document) -> int:
     """Give the number of a named port of the container."""
     entries = container(deployment)["ports"]
     return {entry["name"]: int(entry["containerPort"]) for entry in entries}[name]
 
 
-# --- the examples ------------------------------------------------------------------------------
+def deployments(folder: Path) -> list[Document]:
+    """Give the Deployments of an installation; there is one at least."""
+    found = [each for each in rendered(folder) if each["kind"] == "Deployment"]
+    assert found
+    return found
 
 
-def test_kinds_of_target() -> None:
-    """There is an example for each kind of target."""
-    kinds = {
-        example["spec"]["scaleTargetRef"].get("kind", "Deployment") for example in EXAMPLES.values()
+# --- the files ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "folder",
+    sorted(path.parent for path in DEPLOY.rglob("kustomization.yaml")),
+    ids=lambda path: path.name,
+)
+def test_every_file_is_in_its_kustomization(folder: Path) -> None:
+    """A manifest that no kustomization names would be installed by nobody.
+
+    What is for some alone is named in its comments.
+    """
+    wanted = kustomization(folder)
+    text = (folder / "kustomization.yaml").read_text(encoding="utf-8")
+    comments = [line for line in text.splitlines() if line.startswith("#")]
+    named_here = {*wanted.get("resources", ()), "kustomization.yaml"}
+    for generated in wanted.get("configMapGenerator", ()):
+        named_here |= set(generated["files"])
+    named_here |= {patch["path"] for patch in wanted.get("patches", ()) if "path" in patch}
+    present = {path.relative_to(folder).as_posix() for path in folder.glob("*.yaml")}
+    assert [each for each in present - named_here if each not in " ".join(comments)] == []
+
+
+@each_installation
+def test_names_are_there_once(folder: Path) -> None:
+    """Nothing is installed twice, and what has a namespace has the one that is installed."""
+    objects = rendered(folder)
+    keys = [(each["kind"], each["metadata"]["name"]) for each in objects]
+    assert len(keys) == len(set(keys))
+    assert {each["metadata"].get("namespace", NAME) for each in objects} == {NAME}
+
+
+def test_the_base_is_what_answers_keda_alone() -> None:
+    """What may patch workloads comes by an overlay that is asked for."""
+    assert [each["metadata"]["name"] for each in deployments(DEPLOY)] == [NAME]
+    assert container(shipped("Deployment"))["args"][0] == "serve"
+    assert shipped("CustomResourceDefinition")["spec"]["group"] == "kueue-gpu-scaler.dev"
+
+
+# --- the policy --------------------------------------------------------------------------------
+
+
+@each_installation
+def test_policy_name_stays(folder: Path) -> None:
+    """A changed policy reaches running pods under the name that they mount."""
+    config_map = named(rendered(folder), "ConfigMap", f"{NAME}-policy")
+    assert set(config_map["data"]) == {"policy.yaml"}
+    assert kustomization(DEPLOY / "base")["generatorOptions"]["disableNameSuffixHash"] is True
+    for deployment in deployments(folder):
+        volumes = {each["name"]: each for each in pod(deployment)["volumes"]}
+        assert volumes["policy"]["configMap"] == {"name": config_map["metadata"]["name"]}
+
+
+@each_installation
+def test_policy_mount(folder: Path) -> None:
+    """The policy is mounted as a directory, which the kubelet updates, and read from there."""
+    for deployment in deployments(folder):
+        mounts = {each["name"]: each for each in container(deployment)["volumeMounts"]}
+        assert not any("subPath" in each for each in mounts.values())
+        path = f"{mounts['policy']['mountPath']}/policy.yaml"
+        assert f"--policy={path}" in container(deployment)["args"]
+
+
+# --- how it runs -------------------------------------------------------------------------------
+
+
+@each_installation
+def test_arguments(folder: Path) -> None:
+    """The pods start with arguments that the command line takes, on the ports that are named."""
+    for deployment in deployments(folder):
+        args = cli.parser().parse_args(container(deployment)["args"])
+        assert args.status.port == port("http", deployment)
+
+
+def test_drain() -> None:
+    """It serves where KEDA asks, and its drain leaves time for the end of the streams."""
+    deployment = shipped("Deployment")
+    args = cli.parser().parse_args(container(deployment)["args"])
+    assert args.grpc.port == port("grpc", deployment)
+    assert 0 < args.drain < pod(deployment)["terminationGracePeriodSeconds"] / 2
+
+
+def test_a_hung_pod_is_killed_soon() -> None:
+    """KEDA waits for it, other scalers' targets with it; the drain is for pods that answer."""
+    deployment = shipped("Deployment")
+    probe, args = container(deployment)["livenessProbe"], container(deployment)["args"]
+    grace = pod(deployment)["terminationGracePeriodSeconds"]
+    assert probe["terminationGracePeriodSeconds"] < cli.parser().parse_args(args).drain
+    assert probe["periodSeconds"] * probe["failureThreshold"] < grace
+
+
+@each_installation
+def test_image_tag_and_version(folder: Path) -> None:
+    """The image tag and the version label are the version of the package."""
+    for deployment in deployments(folder):
+        assert container(deployment)["image"] == f"{NAME}:{scaler.__version__}"
+    for each in rendered(folder):
+        assert each["metadata"]["labels"]["app.kubernetes.io/version"] == scaler.__version__
+
+
+def test_probes() -> None:
+    """Liveness asks the loop that answers KEDA, and gives up soon."""
+    found = container(shipped("Deployment"))
+    assert found["livenessProbe"]["grpc"]["port"] == port("grpc", shipped("Deployment"))
+    assert found["livenessProbe"]["timeoutSeconds"] <= 2
+    assert found["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
+
+
+def test_service() -> None:
+    """The Service has an address of its own and finds the pods."""
+    spec, deployment = shipped("Service")["spec"], shipped("Deployment")
+    assert spec["type"] == "ClusterIP"
+    assert spec.get("clusterIP") != "None"
+    assert spec["selector"] == LABELS
+    assert {entry["name"]: entry["port"] for entry in spec["ports"]} == {
+        "grpc": port("grpc", deployment),
+        "http": port("http", deployment),
     }
-    assert kinds == {"MachineSet", "MachineDeployment", "Deployment", "StatefulSet", "WorkerScale"}
 
 
-def test_check_accepts_all() -> None:
-    """`check` finds nothing to say of the policy and the examples, judged together."""
-    paths = (DEPLOY / "policy.yaml", *sorted((DEPLOY / "examples").glob("*.yaml")))
-    checked = read_files([(path.name, path.read_text(encoding="utf-8")) for path in paths])
-    assert len(checked.manifests) >= len(EXAMPLES)
-    assert check.all_findings(checked) == ()
+# --- two of each, and apart --------------------------------------------------------------------
 
 
-@each_example
-def test_metadata_parses(example: Document) -> None:
-    """The metadata of an example parses."""
-    assert isinstance(trigger_of(example), QueueTrigger | IdleTrigger)
+@each_installation
+def test_one_stays(folder: Path) -> None:
+    """Two replicas run, and one stays through a roll-out or a node's drain."""
+    objects = rendered(folder)
+    for deployment in deployments(folder):
+        spec = deployment["spec"]
+        assert spec["replicas"] == 2
+        assert spec["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+        budget = named(objects, "PodDisruptionBudget", deployment["metadata"]["name"])["spec"]
+        assert budget["minAvailable"] == 1
+        assert budget["selector"] == spec["selector"]
 
 
-@each_example
-def test_scaler_address(example: Document) -> None:
-    """An example asks the Service that is shipped."""
-    (trigger,) = example["spec"]["triggers"]
-    service, namespace = (shipped(kind)["metadata"]["name"] for kind in ("service", "namespace"))
-    assert trigger["type"] == "external-push"
-    assert trigger["metadata"]["scalerAddress"] == f"{service}.{namespace}.svc:{port('grpc')}"
+@each_installation
+def test_replicas_are_spread(folder: Path) -> None:
+    """Over nodes and zones, of one roll-out; a cluster with one node takes both."""
+    for deployment in deployments(folder):
+        spread = pod(deployment)["topologySpreadConstraints"]
+        assert {each["topologyKey"] for each in spread} == {
+            "kubernetes.io/hostname",
+            "topology.kubernetes.io/zone",
+        }
+        for each in spread:
+            assert each["labelSelector"] == deployment["spec"]["selector"]
+            assert each["matchLabelKeys"] == ["pod-template-hash"]
+            assert each["whenUnsatisfiable"] == "ScheduleAnyway"
 
 
-@each_example
-def test_no_fallback(example: Document) -> None:
-    """An example has nothing that scales down on missing data, or runs away."""
-    (trigger,) = example["spec"]["triggers"]
-    assert "fallback" not in example["spec"]
-    assert "scalingModifiers" not in example["spec"]["advanced"]
-    assert trigger.get("metricType", "AverageValue") == "AverageValue"
+@each_installation
+def test_priority(folder: Path) -> None:
+    """They come before jobs, and only they do."""
+    priority = named(rendered(folder), "PriorityClass")
+    assert 0 < priority["value"] < 1_000_000_000
+    assert priority["globalDefault"] is False
+    for deployment in deployments(folder):
+        assert pod(deployment)["priorityClassName"] == priority["metadata"]["name"]
 
 
-@each_example
-def test_cooldowns(example: Document) -> None:
-    """An example guards the start, and survives an outage of ten minutes."""
-    assert example["spec"]["initialCooldownPeriod"] >= 1800
-    assert example["spec"]["cooldownPeriod"] >= 600
+# --- labels ------------------------------------------------------------------------------------
 
 
-@each_example
-def test_tolerance(example: Document) -> None:
-    """An example lets the HPA act on a change of one."""
-    tolerances = [behavior_of(example)[way]["tolerance"] for way in ("scaleUp", "scaleDown")]
-    assert tolerances == ["0", "0"]
+@each_installation
+def test_recommended_labels(folder: Path) -> None:
+    """Every object says what it belongs to."""
+    for each in rendered(folder):
+        labels = each["metadata"]["labels"]
+        assert labels["app.kubernetes.io/name"] == labels["app.kubernetes.io/part-of"] == NAME
+        assert labels["app.kubernetes.io/instance"] == NAME
 
 
-@each_example
-def test_name_length(example: Document) -> None:
-    """An example's name leaves room for the name of its HPA."""
-    assert len(f"keda-hpa-{example['metadata']['name']}") <= 63
+@each_installation
+def test_selectors_never_change(folder: Path) -> None:
+    """A selector can't be changed in place, so no version is in it, and each finds its own."""
+    selectors = [each["spec"]["selector"]["matchLabels"] for each in deployments(folder)]
+    for deployment in deployments(folder):
+        component = deployment["metadata"]["labels"]["app.kubernetes.io/component"]
+        want = LABELS | {"app.kubernetes.io/component": component}
+        assert deployment["spec"]["selector"]["matchLabels"] == want
+        labels = deployment["spec"]["template"]["metadata"]["labels"]
+        assert [each for each in selectors if each.items() <= labels.items()] == [want]
 
 
-@each_example
-def test_nodes_only_come(example: Document) -> None:
-    """KEDA never takes a node away; all else it may scale in."""
-    trigger = trigger_of(example)
-    of_nodes = isinstance(trigger, QueueTrigger) and trigger.unit is Unit.NODES
-    annotations = example["metadata"].get("annotations", {})
-    disabled = behavior_of(example)["scaleDown"].get("selectPolicy") == "Disabled"
-    assert disabled is of_nodes
-    assert ("autoscaling.keda.sh/paused-scale-in" in annotations) is of_nodes
+# --- security ----------------------------------------------------------------------------------
 
 
-@each_example
-def test_names_of_the_policy(example: Document) -> None:
-    """An example names what the shipped policy has, and the pool's bound is the policy's."""
-    trigger = trigger_of(example)
-    if isinstance(trigger, IdleTrigger):
-        assert {trigger.keep_alive, trigger.wake} - {None} <= policy().queries.keys()
-    elif trigger.pool is not None:
-        assert example["spec"]["maxReplicaCount"] == policy().pools[trigger.pool].max_nodes
-    else:
-        assert trigger.gpus_per_node is not None
+def test_namespace_is_restricted() -> None:
+    """A pod that would not fit is refused there, not only warned of."""
+    labels = shipped("Namespace")["metadata"]["labels"]
+    for mode in ("enforce", "audit", "warn"):
+        assert labels[f"pod-security.kubernetes.io/{mode}"] == "restricted"
 
 
-@each_example
-def test_no_dry_run(example: Document) -> None:
-    """An example does what it says: no rule of the shipped policy makes it a dry run."""
-    rules = policy()
-    namespace = rules.namespaces.get(example["metadata"]["namespace"])
-    assert not rules.defaults.dry_run
-    assert namespace is None or not namespace.dry_run
+@each_installation
+def test_security(folder: Path) -> None:
+    """The pods fit the restricted security standard, and write nowhere."""
+    for deployment in deployments(folder):
+        spec, context = pod(deployment), container(deployment)["securityContext"]
+        assert spec["securityContext"]["runAsNonRoot"] is True
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert context["allowPrivilegeEscalation"] is False
+        assert context["capabilities"] == {"drop": ["ALL"]}
+        assert context["readOnlyRootFilesystem"] is True
+        assert all(each["readOnly"] for each in container(deployment)["volumeMounts"])
+        assert not {"hostNetwork", "hostPID", "hostIPC", "initContainers"} & spec.keys()
 
 
-@each_example
-def test_stateful_set(example: Document) -> None:
-    """A StatefulSet under Kueue goes to zero and back whole."""
-    spec = example["spec"]
-    if spec["scaleTargetRef"].get("kind") != "StatefulSet":
-        assert "idleReplicaCount" not in spec
-        return
-    assert spec["idleReplicaCount"] == 0
-    assert spec["minReplicaCount"] == spec["maxReplicaCount"] > 0
+@each_installation
+def test_volumes_are_read_only_sources(folder: Path) -> None:
+    """Nothing of a node is mounted, and nothing that could be written."""
+    for deployment in deployments(folder):
+        for volume in pod(deployment)["volumes"]:
+            assert set(volume) - {"name"} <= {"configMap", "secret", "projected"}
+
+
+@each_installation
+def test_tokens(folder: Path) -> None:
+    """An account's token is given to the pods that ask for it, and to no others."""
+    objects = rendered(folder)
+    for deployment in deployments(folder):
+        account = named(objects, "ServiceAccount", pod(deployment)["serviceAccountName"])
+        assert account["automountServiceAccountToken"] is False
+        assert pod(deployment)["automountServiceAccountToken"] is True
+        assert pod(deployment)["enableServiceLinks"] is False
+
+
+@each_installation
+def test_resources(folder: Path) -> None:
+    """Requests for both and a bound for memory; no bound for CPU, which would slow the answers."""
+    for deployment in deployments(folder):
+        resources = container(deployment)["resources"]
+        assert resources["requests"].keys() == {"cpu", "memory"}
+        assert resources["limits"].keys() == {"memory"}

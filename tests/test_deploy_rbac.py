@@ -1,48 +1,85 @@
 """What the pods may do is what the code does, and is bound to the accounts that they run as."""
 
+from pathlib import Path
+
 import pytest
 
 from scaler.kube import resources
-from tests.test_deploy import DEPLOY, Document, documents, pod, shipped
+from tests.kustomized import DEPLOY, Document, documents, named, rendered
+from tests.test_deploy import NAME, deployments, each_installation, pod
+
+ACTUATOR = f"{NAME}-actuator"
+WITH_ACTUATOR = rendered(DEPLOY / "overlays" / "actuator")
+ROLES = ("ClusterRole", "Role")
 
 
 def test_rbac_equals_code() -> None:
     """The ClusterRole grants exactly the verbs that the code uses."""
-    assert granted(shipped("rbac")) == list(resources.rules())
+    (role,) = (each for each in rendered(DEPLOY) if each["kind"] in ROLES)
+    assert granted(role) == list(resources.rules())
 
 
 def test_actuator_rbac_equals_code() -> None:
     """The actuator may change what its code changes, and hold a Lease where it lives."""
-    role, lease = of_kind("rbac-actuator", "ClusterRole"), of_kind("rbac-actuator", "Role")
+    role, lease = (named(WITH_ACTUATOR, kind, ACTUATOR) for kind in ROLES)
     assert granted(role) == list(resources.actuator_rules())
     assert granted(lease) == [resources.LEASE_RULE]
 
 
-def test_binding() -> None:
-    """The role is bound to the account that the pods run as."""
-    _, binding = documents(DEPLOY / "rbac.yaml")
-    (subject,) = binding["subjects"]
-    assert subject["name"] == shipped("serviceaccount")["metadata"]["name"]
-    assert subject["name"] == pod()["serviceAccountName"]
-    assert subject["namespace"] == shipped("namespace")["metadata"]["name"]
-    assert subject["namespace"] == shipped("kustomization")["namespace"]
+def test_the_base_writes_nothing_but_events() -> None:
+    """Of all that is installed without the actuator."""
+    rules = [rule for each in rendered(DEPLOY) if each["kind"] in ROLES for rule in granted(each)]
+    writing = [rule for rule in rules if set(rule.verbs) - {"get", "list", "watch"}]
+    assert writing == [resources.EVENT_RULE]
+
+
+@each_installation
+def test_no_rule_is_broader_than_its_names(folder: Path) -> None:
+    """No wildcard, no Secret, and no further word in any installation."""
+    for role in (each for each in rendered(folder) if each["kind"] in ROLES):
+        assert all(rule.keys() == {"apiGroups", "resources", "verbs"} for rule in role["rules"])
+        for rule in granted(role):
+            assert "*" not in (rule.group, *rule.resources, *rule.verbs)
+            assert "secrets" not in rule.resources
+
+
+@each_installation
+def test_roles_are_the_two_accounts_own(folder: Path) -> None:
+    """Each role of ours is bound once, to the account of the pods that it is for."""
+    objects = rendered(folder)
+    accounts = {pod(each)["serviceAccountName"] for each in deployments(folder)}
+    for role in (each for each in objects if each["kind"] in ROLES):
+        binding = named(objects, f"{role['kind']}Binding", role["metadata"]["name"])
+        assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == (
+            role["kind"],
+            role["metadata"]["name"],
+        )
+        (subject,) = binding["subjects"]
+        assert subject["name"] == role["metadata"]["name"]
+        assert subject["name"] in accounts
+        assert subject["namespace"] == named(objects, "Namespace")["metadata"]["name"]
+
+
+@pytest.mark.parametrize("kind", ["ClusterRole", "Role"])
+def test_the_actuators_account_is_another(kind: str) -> None:
+    """So what it may do is never `serve`'s too."""
+    assert named(WITH_ACTUATOR, kind, ACTUATOR)["metadata"]["name"] != NAME
+    (plain,) = deployments(DEPLOY)
+    assert pod(plain)["serviceAccountName"] == NAME
 
 
 @pytest.mark.parametrize(
-    ("bound", "role"), [("ClusterRoleBinding", "ClusterRole"), ("RoleBinding", "Role")]
+    ("file", "want"),
+    [
+        ("scaler", resources.rules()),
+        ("actuator", resources.actuator_rules()),
+        ("lease", (resources.LEASE_RULE,)),
+    ],
 )
-def test_actuator_bindings(bound: str, role: str) -> None:
-    """Both roles are bound to the account that the actuator's pods run as, which is another."""
-    binding, wanted = of_kind("rbac-actuator", bound), of_kind("rbac-actuator", role)
-    assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) == (
-        role,
-        wanted["metadata"]["name"],
-    )
-    (subject,) = binding["subjects"]
-    account = of_kind("rbac-actuator", "ServiceAccount")["metadata"]["name"]
-    assert subject["name"] == account == pod("deployment-actuator")["serviceAccountName"]
-    assert subject["namespace"] == shipped("kustomization")["namespace"]
-    assert account != pod()["serviceAccountName"]
+def test_the_charts_roles_equal_the_code(file: str, want: tuple[resources.Rule, ...]) -> None:
+    """Its templates take their rules from these files."""
+    (rules,) = documents(DEPLOY / "chart" / "files" / f"rules-{file}.yaml")
+    assert granted({"rules": rules}) == list(want)
 
 
 def granted(role: Document) -> list[resources.Rule]:
@@ -52,9 +89,3 @@ def granted(role: Document) -> list[resources.Rule]:
         for rule in role["rules"]
         for group in rule["apiGroups"]
     ]
-
-
-def of_kind(name: str, kind: str) -> Document:
-    """Give the only document of a kind in a file of the base."""
-    (found,) = (each for each in documents(DEPLOY / f"{name}.yaml") if each["kind"] == kind)
-    return found

@@ -9,17 +9,20 @@ import structlog
 
 from scaler.actuator.apply import Outcome, apply
 from scaler.actuator.inputs import Surroundings
-from scaler.actuator.parts import Parts, say, takes
+from scaler.actuator.parts import Parts, gives, say, takes
 from scaler.actuator.watched import Watched
 from scaler.core.decision import Decision
 from scaler.core.hold.steps import Plan, Step
-from scaler.core.model import Instant, Kind, Name, WorkerScale
+from scaler.core.model import Instant, Kind, Name, SourceState, WorkerScale
 from scaler.core.trigger import TriggerRef
 from scaler.observer.observer import decide_safely
 from scaler.store import State
 
 NEEDED = (Kind.WORKER_SCALES, Kind.SCALED_OBJECTS, Kind.WORKLOADS, Kind.PODS)
-"""Nothing is done before each of these was listed once; what else a plan needs it asks for."""
+"""Nothing is done before each of these was listed once, or is known not to be served.
+
+What else a plan needs it asks for.
+"""
 
 PACE_SECONDS = 0.25
 """Least time between two looks."""
@@ -126,16 +129,19 @@ class Actuator:
         )
         self._apply_all(sorted(plans, key=self._turn), around)
 
-    def _turn(self, plan: Plan) -> tuple[int, bool]:
-        """Order the writes: what failed waits for the others, and giving back can't wait."""
-        return (self._watched[plan.scale.key].failures, takes(plan))
+    def _turn(self, plan: Plan) -> tuple[int, bool, bool]:
+        """Order the writes: what failed waits for the others, and giving back can't wait.
+
+        Not for a fleet that is taken, nor for one whose statuses are to be written.
+        """
+        return (self._watched[plan.scale.key].failures, takes(plan), not gives(plan))
 
     def _may_look(self, state: State) -> bool:
         if not self._parts.leadership.leading:
             self._forget()
             return False
         sources = state.snapshot.sources
-        self._settled |= {kind for kind in NEEDED if kind in sources and sources[kind].synced}
+        self._settled |= {kind for kind in NEEDED if _settled(sources.get(kind))}
         if not self._settled.issuperset(NEEDED) or self._elapsed() < self._not_before:
             return False
         before, self._outdated = self._outdated, self._store.stale
@@ -159,7 +165,7 @@ class Actuator:
             plan = self._plan(scale, around.state, now)
         except Exception:
             # One odd object must not end the others' looks; it is tried again with all of them.
-            log.exception("plan failed", namespace=scale.namespace, worker_scale=scale.name)
+            log.exception("plan failed", **_about(scale))
             watched.failed(elapsed=elapsed, seconds=FULL_SECONDS)
             return None
         watched.planned(plan, inputs=inputs, now=now)
@@ -197,7 +203,12 @@ class Actuator:
             if self._stopping.is_set() or elapsed >= until or elapsed < self._not_before:
                 watched.inputs = None
                 continue
-            self._apply(plan, watched, around)
+            try:
+                self._apply(plan, watched, around)
+            except Exception:
+                # A step that can't be written must not keep the others' workers away.
+                log.exception("apply failed", **_about(plan.scale))
+                watched.failed(elapsed=self._elapsed(), seconds=FULL_SECONDS)
 
     def _apply(self, plan: Plan, watched: Watched, around: Surroundings) -> None:
         applied = apply(
@@ -225,3 +236,11 @@ class Actuator:
 
 def _decided(ref: TriggerRef, state: State, now: Instant) -> Decision:
     return decide_safely(snapshot=state.snapshot, ref=ref, state=state.policy, now=now)
+
+
+def _settled(state: SourceState | None) -> bool:
+    return state is not None and (state.synced or not state.installed)
+
+
+def _about(scale: WorkerScale) -> dict[str, str]:
+    return {"namespace": scale.namespace, "worker_scale": scale.name}

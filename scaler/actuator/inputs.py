@@ -31,6 +31,8 @@ Inputs: TypeAlias = tuple[object, ...]
 RefsOf: TypeAlias = Callable[[Snapshot, WorkerScale], Iterable[TriggerRef]]
 """Gives the triggers whose Decisions speak of a WorkerScale."""
 
+_WORKLOAD = "Workload"
+
 R = TypeVar("R")
 K = TypeVar("K")
 
@@ -111,7 +113,9 @@ class Surroundings:
             case _:
                 assert_never(step)
 
-    def _owner(self, kind: str, name: Name) -> Controlled | None:
+    def _owner(self, kind: str, name: Name) -> Controlled | Workload | None:
+        if kind == _WORKLOAD:
+            return self._snapshot.workload_index.get(name)
         return next((one for one in self._named.get(name, ()) if one.kind == kind), None)
 
     def _workloads(self, scale: WorkerScale) -> tuple[Workload, ...]:

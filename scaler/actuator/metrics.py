@@ -64,12 +64,19 @@ class Tracker:
 
     def planned(self, plan: Plan, state: State, now: Instant) -> None:
         """Count the GPU seconds since the last plan, and note what is free now."""
+        self._drop_gone(state.snapshot)
         key, mode = plan.scale.key, plan.scale.mode
         gpus, since = self._gpus.get(key, (0, now))
         if gpus and 0 < now - since < LONGEST_GAP_SECONDS:
             self.gpu_seconds.labels(mode).inc(gpus * (now - since))
         profile = metric_profile(state.policy.policy.prometheus)
         self._gpus[key] = (free_gpus(plan, state.snapshot, profile), now)
+
+    def _drop_gone(self, snapshot: Snapshot) -> None:
+        """Forget WorkerScales that are no more, now and then."""
+        known = snapshot.worker_scales
+        if len(self._gpus) > 2 * len(known) + 10:
+            self._gpus = {key: one for key, one in self._gpus.items() if key in known}
 
     def wrote(self, step: Step, outcome: Outcome) -> None:
         """Count a write."""

@@ -27,6 +27,8 @@ from scaler.core.policy import Policy
 from scaler.core.snapshot import Snapshot
 from scaler.store import State, Store
 
+_ON_TARGET = (SetGroup, SetParallelism, SetActive, SetNotebook, DropMark)
+
 log = structlog.get_logger(__name__)
 
 
@@ -77,6 +79,11 @@ class Parts:
 def takes(plan: Plan) -> bool:
     """Say whether a plan takes workers."""
     return any(_takes(step) for step in plan.steps)
+
+
+def gives(plan: Plan) -> bool:
+    """Say whether a plan writes something to its target that takes nothing."""
+    return any(isinstance(step, _ON_TARGET) and not _takes(step) for step in plan.steps)
 
 
 def _takes(step: Step) -> bool:

@@ -190,14 +190,17 @@ def instant(text: str) -> Instant:
     """Read an RFC 3339 time with any offset; fractions count to the microsecond.
 
     Raises:
-        ValueError: not such a time, or one that the calendar does not have.
+        ValueError: not such a time, or one that the calendar does not have, also not in UTC:
+            whatever is read can be written.
     """
     if _INSTANT.fullmatch(text) is None:
         raise ValueError(f"{text[:80]!r} is not an RFC 3339 time like 2026-01-31T08:00:00Z")
     try:
-        return datetime.fromisoformat(text.upper()).timestamp()
-    except ValueError as error:
+        moment = datetime.fromisoformat(text.upper()).timestamp()
+        datetime.fromtimestamp(moment, tz=UTC)
+    except (ValueError, OverflowError) as error:
         raise ValueError(f"{text[:80]!r} is not a time of the calendar: {error}") from error
+    return moment
 
 
 def format_instant(moment: Instant) -> str:

@@ -34,8 +34,15 @@ Versions: TypeAlias = Mapping[Kind, str]
 Operation: TypeAlias = Mapping[str, object]
 
 _ANNOTATIONS = "/metadata/annotations"
+_UID = "/metadata/uid"
 _BY_HAND = "kueue-gpu-scaler"
-_KINDS = {"RayCluster": Kind.RAY_CLUSTERS, "Job": Kind.JOBS, "Notebook": Kind.NOTEBOOKS}
+_WORKLOAD = "Workload"
+_KINDS = {
+    "RayCluster": Kind.RAY_CLUSTERS,
+    "Job": Kind.JOBS,
+    "Notebook": Kind.NOTEBOOKS,
+    _WORKLOAD: Kind.WORKLOADS,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +66,7 @@ def requests(scale: WorkerScale, step: Step, versions: Versions) -> tuple[Reques
             return tuple(_json(path, each) for each in _active(step))
         case DropMark():
             path = path_of(_KINDS[step.kind], step.object, versions)
-            return (_json(path, [_remove(_pointer(marks.annotation(step.mark)))]),)
+            return (_json(path, _dropped(step)),)
         case SetParallelism():
             path = path_of(Kind.JOBS, step.job, versions)
             return (_merge(path, _parallelism(step)),)
@@ -84,19 +91,19 @@ def path_of(kind: Kind, name: Name, versions: Versions) -> str:
 
 def _group(step: SetGroup) -> Iterator[list[Operation]]:
     place = f"/spec/workerGroupSpecs/{step.index}"
-    same = _test(f"{place}/groupName", step.group)
+    same = (_test(_UID, step.uid), _test(f"{place}/groupName", step.group))
     mark = marks.annotation(step.mark)
     if step.suspend:
         taken = _add(f"{place}/suspend", value=True)
         for annotate in _annotate(mark, marks.text(step.mark)):
-            yield [same, *annotate, taken]
+            yield [*same, *annotate, taken]
         return
     # Without the mark its removal fails, and with it the whole patch.
-    yield [same, _remove(_pointer(mark)), _as_it_was(f"{place}/suspend", step.mark.was)]
+    yield [*same, _remove(_pointer(mark)), _as_it_was(f"{place}/suspend", step.mark.was)]
 
 
 def _active(step: SetActive) -> Iterator[list[Operation]]:
-    same = _test("/metadata/uid", step.uid)
+    same = _test(_UID, step.uid)
     switch = _add("/spec/active", value=step.active)
     mark = _pointer(marks.RELEASED_BY)
     if step.active:
@@ -106,6 +113,13 @@ def _active(step: SetActive) -> Iterator[list[Operation]]:
     for before in (True, None):  # absent is active too
         for annotate in _annotate(marks.RELEASED_BY, step.by):
             yield [same, _test("/spec/active", value=before), *annotate, switch]
+
+
+def _dropped(step: DropMark) -> list[Operation]:
+    if step.kind != _WORKLOAD:
+        return [_remove(_pointer(marks.annotation(step.mark)))]
+    mark = _pointer(marks.RELEASED_BY)
+    return [_test(mark, step.mark.by), _remove(mark)]
 
 
 def _annotate(name: str, value: str) -> Iterator[list[Operation]]:

@@ -1,7 +1,7 @@
 """The one table of what is read from the API server, and written: deploy/'s RBAC follows it."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from scaler.core.model import Kind
@@ -29,6 +29,8 @@ class Rule:
     group: str
     resources: tuple[str, ...]
     verbs: tuple[str, ...]
+    why: str = field(default="", compare=False)
+    """What it is for, where the names don't say."""
 
 
 RESOURCES: Mapping[Kind, Resource] = MappingProxyType(
@@ -48,13 +50,17 @@ EVENT_RULE = Rule(group="", resources=("events",), verbs=("create", "patch"))
 """Events are all that `serve` writes."""
 
 PATCH_RULES = tuple(
-    Rule(group=group, resources=resources, verbs=("patch",))
-    for group, resources in (
-        ("batch", ("jobs",)),
-        ("kubeflow.org", ("notebooks",)),
-        (OWN_GROUP, ("workerscales", "workerscales/status")),
-        (KUEUE, ("workloads",)),
-        ("ray.io", ("rayclusters",)),
+    Rule(group=group, resources=resources, verbs=("patch",), why=why)
+    for group, resources, why in (
+        ("batch", ("jobs",), "Child Jobs of JobSets: parallelism."),
+        (
+            "kubeflow.org",
+            ("notebooks",),
+            "Annotation kubeflow-resource-stopped, in mode Release alone.",
+        ),
+        (OWN_GROUP, ("workerscales", "workerscales/status"), ""),
+        (KUEUE, ("workloads",), "spec.active, in mode Release alone."),
+        ("ray.io", ("rayclusters",), "workerGroupSpecs[].suspend."),
     )
 )
 """What `actuate` changes, and nothing else."""

@@ -1,6 +1,7 @@
 """Read a WorkerScale's status, and write it: one comes back as it went."""
 
 from collections.abc import Mapping
+from datetime import datetime
 
 import msgspec
 
@@ -13,7 +14,6 @@ from scaler.core.model import (
     WorkerScaleStatus,
 )
 from scaler.core.quantity import amounts, format_instant
-from scaler.kube.decode_meta import moment
 from scaler.kube.structs_hold import WireHold, WireScaleCondition, WireScaleStatus
 
 Json = Mapping[str, object]
@@ -77,16 +77,31 @@ def _hold(wire: WireHold) -> HoldRecord:
         workload_uid=wire.workload_uid,
         usage=amounts(wire.usage),
         pod_sets=tuple(sorted((each.name, each.pods) for each in wire.pod_sets)),
-        since=wire.since.timestamp(),
-        reserved_at=moment(wire.reserved_at),
+        since=_read(wire.since),
+        reserved_at=_known(wire.reserved_at),
         evictions=wire.evictions,
         target_uid=wire.target_uid,
-        taken_at=moment(wire.taken_at),
-        gone_at=moment(wire.gone_at),
-        waking_at=moment(wire.waking_at),
+        taken_at=_known(wire.taken_at),
+        gone_at=_known(wire.gone_at),
+        waking_at=_known(wire.waking_at),
         reason=wire.reason,
-        ordered=moment(wire.ordered),
+        ordered=_known(wire.ordered),
     )
+
+
+def _read(time: datetime) -> Instant:
+    """Read a time that can be written again: the schema lets others through too.
+
+    Raises:
+        ValueError, OverflowError: in UTC it is of no year from 1 to 9999.
+    """
+    found = time.timestamp()
+    format_instant(found)
+    return found
+
+
+def _known(time: datetime | None) -> Instant | None:
+    return None if time is None else _read(time)
 
 
 def _condition(wire: WireScaleCondition) -> ScaleCondition:
@@ -95,7 +110,7 @@ def _condition(wire: WireScaleCondition) -> ScaleCondition:
         status=wire.status,
         reason=wire.reason,
         message=wire.message,
-        changed=wire.last_transition_time.timestamp(),
+        changed=_read(wire.last_transition_time),
         observed_generation=wire.observed_generation,
     )
 

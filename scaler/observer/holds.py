@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from scaler.core.demand.holds import HeldSets, holds_in
+from scaler.core.demand.holds import HeldSets, Key, holds_in
 from scaler.core.model import Name, WorkerScale
 from scaler.core.snapshot import Part, Partition
 
@@ -12,7 +12,7 @@ class HoldWatch:
 
     def __init__(self) -> None:
         self._scales: Mapping[Name, WorkerScale] = {}
-        self._held: Mapping[str, HeldSets] = {}
+        self._held: Mapping[Key, HeldSets] = {}
 
     def touched(self, scales: Mapping[Name, WorkerScale]) -> frozenset[Partition]:
         """Give the partition that changed since the last look, if it did.

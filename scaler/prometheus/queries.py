@@ -20,6 +20,8 @@ TALLY = "tally"
 """The label that says how a row of SAMPLES was counted."""
 LOOKBACK = 300.0
 """Seconds that an instant selector reaches back (the server's default)."""
+AGES = 2.0
+"""LATEST reaches back this many times the oldest that a sample may be, to say how old it is."""
 MAX_WATTS = 100_000.0
 """No device draws more: beyond it a sample is a blank sentinel."""
 MAX_CELSIUS = 1_000.0
@@ -37,7 +39,7 @@ class FleetQuery(StrEnum):
     SERIES = "series"
     """Raw samples in the window by series labels and signal; only of signals that vouch."""
     LATEST = "latest"
-    """Time of the newest usable sample by series labels and signal."""
+    """Time of the newest usable sample by series labels and signal; none where it is old."""
     LAST_BUSY = "last_busy"
     """Newest time at or above the threshold by series labels and signal."""
     POWER = "power"
@@ -82,7 +84,7 @@ class _Scope:
 
 
 def fleet_queries(
-    *, settings: PrometheusSettings, key: UsageKey, look_back: float, at: float
+    *, settings: PrometheusSettings, key: UsageKey, look_back: float, max_age: float, at: float
 ) -> Mapping[FleetQuery, str]:
     """Build a key's queries; one that the profile has no metric for is left out.
 
@@ -90,6 +92,7 @@ def fleet_queries(
         settings: Which profile, matchers and scrape interval.
         key: Window and threshold.
         look_back: Seconds before the window that LAST_BUSY reaches to.
+        max_age: Seconds from which a newest sample is stale.
         at: The instant at which all of them will be evaluated.
     """
     scope = _scope(settings=settings, window=key.window_seconds, at=at)
@@ -99,7 +102,7 @@ def fleet_queries(
         FleetQuery.PEAK: _any(_peak(scope, signal) for signal in signals),
         FleetQuery.SAMPLES: _any(_samples(scope, signal, settings=settings) for signal in vouching),
         FleetQuery.SERIES: _any(_raw_count(scope, signal) for signal in vouching),
-        FleetQuery.LATEST: _any(_latest(scope, signal) for signal in signals),
+        FleetQuery.LATEST: _any(_latest(scope, signal, max_age=max_age) for signal in signals),
         FleetQuery.LAST_BUSY: _any(
             _last_busy(scope, signal, key=key, settings=settings, look_back=look_back)
             for signal in signals
@@ -199,10 +202,16 @@ def _raw_count(scope: _Scope, signal: ActivitySignal) -> str:
     return _named(f"max by ({scope.labels}) ({count})", signal)
 
 
-def _latest(scope: _Scope, signal: ActivitySignal) -> str:
+def _latest(scope: _Scope, signal: ActivitySignal, *, max_age: float) -> str:
+    """Take the newest usable time, no further back than it matters.
+
+    Series of pods that ended are in there too: where pods come and go, five minutes of them cost
+    more than all the other queries.
+    """
+    reach = _short(min(LOOKBACK, AGES * max_age))
     metric = scope.select(signal.metric)
     usable = f"timestamp({metric}) and {_usable(metric, signal)}"
-    before = f"max_over_time(({usable})[{_short(LOOKBACK)}:{scope.step}])"
+    before = f"max_over_time(({usable})[{reach}:{scope.step}])"
     return _named(f"max by ({scope.labels}) (({usable}) or {before})", signal)
 
 

@@ -173,7 +173,11 @@ class _Asking:
 
 def _usage(asking: _Asking, *, key: UsageKey, safety: Safety) -> Usage:
     expressions = fleet_queries(
-        settings=asking.settings, key=key, look_back=safety.mass_idle.hold_for, at=asking.at
+        settings=asking.settings,
+        key=key,
+        look_back=safety.mass_idle.hold_for,
+        max_age=safety.max_sample_age,
+        at=asking.at,
     )
     vectors: dict[FleetQuery, Vector] = {}
     for name, expression in expressions.items():

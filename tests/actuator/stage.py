@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from scaler.actuator.actuator import Actuator
 from scaler.actuator.apply import Applied, Outcome
+from scaler.actuator.inputs import RefsOf
 from scaler.actuator.parts import Parts
 from scaler.core.decision import Decision, Status
 from scaler.core.hold.steps import (
@@ -33,6 +34,7 @@ from scaler.core.policy import Policy
 from scaler.core.reasons import Reason
 from scaler.core.scales import refs_of_scale
 from scaler.core.snapshot import Snapshot
+from scaler.core.trigger import TriggerRef
 from scaler.kube.api import ApiError, NoAnswerError
 from scaler.policyfile import PolicyState
 from scaler.store import State as Published
@@ -62,7 +64,10 @@ def make_scale(name: str = "train", *, namespace: str = "ml", replicas: int = 0)
 
 def group(*, suspend: bool, name: str = "ray-train") -> SetGroup:
     """Build the step that takes or gives back the group."""
-    return SetGroup(cluster=("ml", name), index=0, group="gpu", suspend=suspend, mark=MARK)
+    cluster = ("ml", name)
+    return SetGroup(
+        cluster=cluster, uid=f"{name}-uid", index=0, group="gpu", suspend=suspend, mark=MARK
+    )
 
 
 def planned(
@@ -192,6 +197,7 @@ class Stage:
         self.asked: list[tuple[str, tuple[Reason, ...]]] = []
         """(WorkerScale, reasons of the Decisions) of each planning."""
         self.script: Callable[[WorkerScale], Plan] = planned
+        self.refs_of: RefsOf = refs_of_scale
         self.store = Store(policy=PolicyState(policy=Policy()), at=NOW, elapsed=lambda: self.passed)
         self.base = make_snapshot()
         self.decisions: dict[Name, Decision] = {}
@@ -199,7 +205,7 @@ class Stage:
             Parts(
                 store=self.store,
                 plan=self._plan,
-                refs_of=refs_of_scale,
+                refs_of=self._refs_of,
                 writer=self.kept,
                 leadership=self.lead,
                 witnesses=(self.told,),
@@ -208,6 +214,9 @@ class Stage:
             elapsed=lambda: self.passed,
         )
         self.show()
+
+    def _refs_of(self, snapshot: Snapshot, scale: WorkerScale) -> Iterable[TriggerRef]:
+        return self.refs_of(snapshot, scale)
 
     def show(
         self,

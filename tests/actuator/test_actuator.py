@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from scaler.actuator.actuator import NEEDED
-from scaler.core.hold.steps import Plan
+from scaler.actuator.actuator import FULL_SECONDS, NEEDED
+from scaler.core.hold.steps import Plan, WriteStatus
 from scaler.core.model import Kind, SourceState, WorkerScale
 from scaler.core.reasons import Reason
+from scaler.core.snapshot import Snapshot
+from scaler.core.trigger import TriggerRef
 from scaler.kube.api import ApiError, NoAnswerError
 from scaler.store import STALE_SECONDS
 from tests.actuator.stage import Stage, group, make_scale, planned, taking
@@ -29,6 +31,17 @@ def test_nothing_is_done_before_the_needed_kinds_were_listed_once(kind: Kind) ->
     stage.publish(replace(snapshot, sources=unread))
     assert stage.look() == []
     stage.show()
+    assert stage.look() == HOLD
+
+
+@pytest.mark.parametrize("kind", NEEDED)
+def test_a_kind_that_is_not_served_is_not_waited_for(kind: Kind) -> None:
+    """Without KEDA there are no ScaledObjects, and a WorkerScale can be deleted without Kueue."""
+    stage = Stage(make_scale())
+    stage.script = taking
+    snapshot = stage.store.latest().snapshot
+    absent = SourceState(synced=False, installed=False, last_alive=None)
+    stage.publish(replace(snapshot, sources={**snapshot.sources, kind: absent}))
     assert stage.look() == HOLD
 
 
@@ -79,15 +92,17 @@ def test_workers_are_taken_by_what_is_decided_now() -> None:
 
 
 def test_giving_back_goes_first() -> None:
-    """A roll-back can't wait behind a hundred holds."""
-    stage = Stage(make_scale("a"), make_scale("b"))
+    """A roll-back can't wait behind a hundred holds, nor behind what is said of them."""
+    stage = Stage(*(make_scale(name) for name in "abc"))
 
     def script(scale: WorkerScale) -> Plan:
+        if scale.name == "b":
+            return planned(scale, WriteStatus(status=replace(scale.status, replicas=7)))
         return planned(scale, group(suspend=scale.name == "a"))
 
     stage.script = script
     stage.look()
-    assert [name for name, _ in stage.kept.written] == ["b", "a"]
+    assert [name for name, _ in stage.kept.written] == ["c", "b", "a"]
 
 
 def test_a_look_ends_its_writes_after_a_while() -> None:
@@ -121,6 +136,27 @@ def test_a_plan_that_fails_is_logged_and_hurts_no_other() -> None:
         stage.look(after=1)
     assert [entry["event"] for entry in logs if entry["log_level"] == "error"] == ["plan failed"]
     assert stage.kept.steps("b") == HOLD
+
+
+def test_a_step_that_can_not_be_written_is_logged_and_hurts_no_other() -> None:
+    """A defect of ours in one WorkerScale's writes keeps nobody else's workers away."""
+    stage = Stage(make_scale("a"), make_scale("b"))
+    stage.script = lambda scale: planned(scale, group(suspend=False, name=scale.target.name))
+    tries: list[str] = []
+
+    def write() -> None:
+        tries.append("")
+        if len(tries) == 1:
+            message = "odd"
+            raise KeyError(message)
+
+    stage.kept.before_write = write
+    with capture_logs() as logs:
+        stage.look()
+    assert [entry["event"] for entry in logs if entry["log_level"] == "error"] == ["apply failed"]
+    assert [name for name, _ in stage.kept.written] == ["b"]
+    stage.look(after=FULL_SECONDS)
+    assert {name for name, _ in stage.kept.written} == {"a", "b"}
 
 
 def test_one_that_is_gone_is_left_alone() -> None:
@@ -169,15 +205,15 @@ def test_a_look_that_fails_ends_no_thread() -> None:
     stage = Stage(make_scale())
     looks, again = [0], threading.Event()
 
-    def fail() -> None:
+    def fail(snapshot: Snapshot, scale: WorkerScale) -> tuple[TriggerRef, ...]:
+        del snapshot, scale
         looks[0] += 1
         if looks[0] > 1:
             again.set()
         message = "defect"
         raise RuntimeError(message)
 
-    stage.kept.before_write = fail
-    stage.script = lambda scale: planned(scale, group(suspend=False))
+    stage.refs_of = fail
     with capture_logs():
         stage.actuator.start()
         assert again.wait(10)

@@ -9,7 +9,7 @@ from scaler.commands.capture_policy import LEFT_OUT, without_secrets
 from scaler.core.policy import Policy
 from scaler.policyfile import parse_policy
 
-DEPLOYED = Path(__file__).parents[2] / "deploy" / "policy.yaml"
+DEPLOYED = Path(__file__).parents[2] / "deploy" / "base" / "policy.yaml"
 SECRET = "hunter2"
 
 

@@ -36,10 +36,11 @@ def test_clean(tmp_path: Path) -> None:
 
 def test_files_without_anything_to_judge() -> None:
     """A wrong path does not look like a good file."""
-    code, text = run(str(DEPLOY / "service.yaml"))
+    service = DEPLOY / "base" / "service.yaml"
+    code, text = run(str(service))
     assert code == 0
     assert text.splitlines() == [
-        f"{DEPLOY / 'service.yaml'}: warning: (files): no policy, no ScaledObject among them",
+        f"{service}: warning: (files): no policy, no ScaledObject among them",
         "policies: 0, ScaledObjects: 0, errors: 0, warnings: 1",
     ]
 
@@ -126,5 +127,5 @@ def test_nothing_to_check(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_what_is_shipped() -> None:
     """The shipped policy and examples have no errors when they are checked together."""
-    code, text = run(str(DEPLOY / "policy.yaml"), str(DEPLOY / "examples"))
+    code, text = run(str(DEPLOY / "base" / "policy.yaml"), str(DEPLOY / "examples"))
     assert code == 0, text

@@ -237,7 +237,17 @@ def test_instant(text: str, expected: float) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "2026-01-31", "2026-01-31T08:00:00", "20260131T080000Z", "2026-02-30T08:00:00Z", "now"],
+    [
+        "",
+        "2026-01-31",
+        "2026-01-31T08:00:00",
+        "20260131T080000Z",
+        "2026-02-30T08:00:00Z",
+        "now",
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T23:59:59-14:00",
+        "9999-12-31T23:59:59.9999999Z",
+    ],
 )
 def test_instant_refused(text: str) -> None:
     """What is no time is refused."""

@@ -62,6 +62,7 @@ RESOURCES: dict[str, Resource] = {
     **_resources("apps/v1", "Deployment=deployments", "StatefulSet=statefulsets"),
     **_resources("batch/v1", "Job=jobs"),
     **_resources("policy/v1", "PodDisruptionBudget=poddisruptionbudgets"),
+    **_resources("networking.k8s.io/v1", "NetworkPolicy=networkpolicies"),
     **_resources("autoscaling/v2", "HorizontalPodAutoscaler=horizontalpodautoscalers"),
     **_resources(RBAC, "ClusterRole=clusterroles", namespaced=False),
     **_resources(RBAC, "ClusterRoleBinding=clusterrolebindings", namespaced=False),

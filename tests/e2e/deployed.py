@@ -1,58 +1,39 @@
 """What the project ships, read as a user installs it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
-import yaml
+from tests.e2e.api import Object
+from tests.kustomized import DEPLOY, containers, documents, named, place, rendered
 
-from tests.e2e.api import RESOURCES, Object
-
-ROOT = Path(__file__).parents[2]
-DEPLOY = ROOT / "deploy"
-UNDERSTOOD = {
-    "apiVersion",
-    "kind",
-    "namespace",
-    "labels",
-    "resources",
-    "configMapGenerator",
-    "generatorOptions",
-    "images",
-}
-"""Keys of a kustomization that are followed here; another one is refused, not passed over."""
-CLUSTER_ROLES = ("ClusterRole", "ClusterRoleBinding")
-ACTUATOR = "-actuator.yaml"
-"""Ends the names of the files that are the actuator's alone."""
-DEFINITIONS = "crds/"
+ROOT = DEPLOY.parent
+CLUSTER_WIDE = ("ClusterRole", "ClusterRoleBinding", "PriorityClass")
+"""Kinds that several installations would share if they had one name."""
+DEFINITION = "CustomResourceDefinition"
+SHARED = ("Namespace", "PriorityClass", "ConfigMap")
+"""Kinds of the base that the actuator needs too."""
 
 
 def installation(namespace: str, policy: str) -> tuple[Object, ...]:
-    """Give the objects of deploy/kustomization.yaml, for a namespace and with a policy's text.
+    """Give the objects of deploy/, for a namespace and with a policy's text.
 
-    As kustomize does it: `namespace`, `labels`, `images`, and the generated ConfigMap. In a
-    namespace other than the one that is shipped, ClusterRole and ClusterRoleBinding have its name
-    as `nameSuffix`, so that several installations stand side by side. The actuator's objects and
-    the definitions are given by `actuator` and `definitions`.
-
-    Raises:
-        ValueError: the kustomization has a key that is not followed here.
+    In a namespace other than the one that is shipped, what has none gets its name as `nameSuffix`,
+    so that several installations stand side by side. The definitions are given by `definitions`.
     """
-    files = [each for each in _shipped()["resources"] if not each.startswith(DEFINITIONS)]
-    return _placed([each for each in files if not each.endswith(ACTUATOR)], namespace, policy)
+    return _placed(_without_definitions(), namespace, policy)
 
 
 def actuator(namespace: str, policy: str) -> tuple[Object, ...]:
-    """Give the actuator's objects likewise, with the namespace and the ConfigMap that it reads."""
-    own = sorted(path.name for path in DEPLOY.glob(f"*{ACTUATOR}"))
-    return _placed(["namespace.yaml", *own], namespace, policy)
+    """Give likewise what the actuator's overlay adds, with what of the base it can't be without."""
+    base = [_key(each) for each in rendered(DEPLOY) if each["kind"] not in SHARED]
+    overlay = rendered(DEPLOY / "overlays" / "actuator")
+    return _placed([each for each in overlay if _key(each) not in base], namespace, policy)
 
 
 def definitions() -> list[Object]:
     """Give the CRDs that are shipped."""
-    files = sorted((DEPLOY / DEFINITIONS).glob("*.yaml"))
-    return [each for file in files for each in _documents(file)]
+    return [each for each in rendered(DEPLOY) if each["kind"] == DEFINITION]
 
 
 def without_pods(wanted: Object) -> Object:
@@ -62,30 +43,28 @@ def without_pods(wanted: Object) -> Object:
     return {**wanted, "spec": {**wanted["spec"], "replicas": 0}}
 
 
-def _shipped() -> Object:
-    shipped = _documents(DEPLOY / "kustomization.yaml")[0]
-    if unknown := shipped.keys() - UNDERSTOOD:
-        raise ValueError(f"kustomization.yaml: {sorted(unknown)} not followed here")
-    return shipped
+def _without_definitions() -> list[Object]:
+    return [each for each in rendered(DEPLOY) if each["kind"] != DEFINITION]
 
 
-def _placed(files: Sequence[str], namespace: str, policy: str) -> tuple[Object, ...]:
-    shipped = _shipped()
-    suffix = "" if namespace == shipped["namespace"] else f"-{namespace}"
-    objects = [each for file in files for each in _documents(DEPLOY / file)]
-    objects += _config_maps(shipped, policy)
+def _key(wanted: Object) -> tuple[str, str]:
+    return wanted["kind"], wanted["metadata"]["name"]
+
+
+def _placed(objects: Sequence[Object], namespace: str, policy: str) -> tuple[Object, ...]:
+    shipped = named(objects, "Namespace")["metadata"]["name"]
+    suffix = "" if namespace == shipped else f"-{namespace}"
     for each in objects:
-        _label(each, shipped["labels"])
-        _place(each, namespace)
-        _tag(each, shipped["images"])
+        if each["kind"] == "ConfigMap":
+            each["data"] = dict.fromkeys(each["data"], policy)
+        place(each, namespace)
         _suffix(each, suffix)
     return tuple(objects)
 
 
 def one(objects: Sequence[Object], kind: str) -> Object:
     """Give the only object of a kind."""
-    (found,) = (each for each in objects if each["kind"] == kind)
-    return found
+    return named(objects, kind)
 
 
 def arguments(deployment: Object, **changed: str) -> list[str]:
@@ -111,7 +90,7 @@ def environment(deployment: Object, pod: Object) -> dict[str, str]:
 
 def example(file: str) -> list[Object]:
     """Give the objects of a file of deploy/examples."""
-    return _documents(DEPLOY / "examples" / file)
+    return list(documents(DEPLOY / "examples" / file))
 
 
 def adapted(
@@ -166,56 +145,18 @@ def adapted(
     return changed
 
 
-def _documents(path: Path) -> list[Object]:
-    return list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
-
-
-def _config_maps(kustomization: Object, policy: str) -> Iterator[Object]:
-    """Give the generated ConfigMaps, the policy's text in place of each file's."""
-    for wanted in kustomization["configMapGenerator"]:
-        yield {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": wanted["name"]},
-            "data": dict.fromkeys(wanted["files"], policy),
-        }
-
-
-def _label(wanted: Object, labels: Sequence[Object]) -> None:
-    """Add pairs to the object alone; selectors and templates have their own."""
-    for each in labels:
-        wanted["metadata"].setdefault("labels", {}).update(each["pairs"])
-
-
-def _place(wanted: Object, namespace: str) -> None:
-    if wanted["kind"] == "Namespace":
-        wanted["metadata"]["name"] = namespace
-    elif RESOURCES[wanted["kind"]].namespaced:
-        wanted["metadata"]["namespace"] = namespace
-    for subject in wanted.get("subjects", ()):
-        subject["namespace"] = namespace
-
-
-def _tag(wanted: Object, images: Sequence[Object]) -> None:
-    if wanted["kind"] != "Deployment":
-        return
-    tags = {each["name"]: each["newTag"] for each in images}
-    for container in wanted["spec"]["template"]["spec"]["containers"]:
-        if tag := tags.get(container["image"]):
-            container["image"] += f":{tag}"
-
-
 def _suffix(wanted: Object, suffix: str) -> None:
-    if wanted["kind"] in CLUSTER_ROLES:
+    if wanted["kind"] in CLUSTER_WIDE:
         wanted["metadata"]["name"] += suffix
     if wanted["kind"] == "ClusterRoleBinding":
         wanted["roleRef"]["name"] += suffix
+    if wanted["kind"] == "Deployment":
+        wanted["spec"]["template"]["spec"]["priorityClassName"] += suffix
 
 
 def _container(deployment: Object) -> Object:
-    (found,) = deployment["spec"]["template"]["spec"]["containers"]
-    container: Object = found
-    return container
+    (found,) = containers(deployment)
+    return found
 
 
 def _argument(shipped: str, flags: dict[str, str]) -> str:

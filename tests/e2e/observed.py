@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from tests.e2e.apart import SAMPLE_AGE, policy_of
 from tests.e2e.api import Object
@@ -130,8 +131,9 @@ class Patients:
             pause(1.0)
         self.unchanged(since)
 
-    def shown(self, names: Sequence[str], reasons: Sequence[str]) -> None:
-        """Demand that HOLD is seen where people look: in the metric and as an Event."""
+    def shown(self, names: Sequence[str], reasons: Sequence[str], since: float) -> None:
+        """Demand that HOLD is seen where people look: in the metric, and as an Event since then."""
+        began = time.time() - (time.monotonic() - since) - 1  # an Event's time is in whole seconds
         for name in names:
             for replica in range(len(self.scaler.replicas)):
                 labels = {"namespace": self.namespace, "scaled_object": name}
@@ -139,7 +141,10 @@ class Patients:
                 assert held == 1.0, f"{name}: metric hold of replica {replica} is {held}"
 
         def told() -> bool:
-            return all(self.events(name, "Hold", reasons) for name in names)
+            return all(
+                any(_when(each) >= began for each in self.events(name, "Hold", reasons))
+                for name in names
+            )
 
         self._wait(told, f"an Event Hold by {reasons} on each of {names}", TOLD)
 
@@ -208,3 +213,7 @@ class Patients:
         except NeverCameError as error:
             error.add_note(f"answers: {self.answers()}")
             raise
+
+
+def _when(event: Object) -> float:
+    return datetime.fromisoformat(event["lastTimestamp"]).timestamp()

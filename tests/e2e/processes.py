@@ -120,8 +120,14 @@ class Programs:
         return program
 
     def again(self, program: Program) -> None:
-        """Start a program that has ended once more, as before; its log goes on."""
+        """Start a program that has ended once more, as before; its log goes on.
+
+        Raises:
+            RuntimeError: it runs still; one of two would be forgotten.
+        """
         with self._starting():
+            if program.runs:
+                raise RuntimeError(f"{program.name} runs still")
             self._tell("-", program.process.pid)
             program.process = _spawn(
                 program.command,

@@ -13,6 +13,9 @@ from tests.e2e.processes import Program, Programs
 SCRAPE = 1.0
 """Seconds between two scrapes."""
 READY = 30.0
+BLOCK = "2m"
+"""Series that ended leave the head with its block, by default after two hours: each scenario has
+pods of its own, and a query looks at all series in the head that its metric ever had."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,7 @@ def start_prometheus(
         f"--config.file={config}",
         f"--storage.tsdb.path={data}",
         f"--web.listen-address=127.0.0.1:{port}",
+        f"--storage.tsdb.min-block-duration={BLOCK}",
         "--log.level=warn",
     ]
     program = programs.start(name, command)

@@ -27,7 +27,7 @@ from tests.e2e.machines import Machines, crds, node
 from tests.e2e.needs import needs
 from tests.e2e.play import Play, write_lines
 from tests.e2e.policies import policy
-from tests.e2e.scenarios import DEFAULT, NAMESPACES, POOLS, SCENARIOS
+from tests.e2e.scenarios import NAMESPACES, POOLS, SCENARIOS
 from tests.e2e.service import Installation
 from tests.e2e.stack import INSTALLATIONS, Stack, stack
 from tests.e2e.world import Scenario, World
@@ -70,14 +70,12 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
         "--older-kueue", action="store_true", help="show our service v1beta1 objects alone"
     )
     parser.add_argument("--results", type=Path, metavar="FILE", help="write the lines as JSON")
-    parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="a scenario's id, as G1; default: all but the longest"
-    )
+    parser.add_argument("ids", nargs="*", metavar="ID", help="a scenario's id, as G1; default: all")
     given = parser.parse_args(arguments)
     known = {each.id: each for each in SCENARIOS}
     if unknown := [name for name in given.ids if name not in known]:
         parser.error(f"{', '.join(unknown)}: no such scenario; there are {', '.join(known)}")
-    given.scenarios = [known[name] for name in dict.fromkeys(given.ids)] or list(DEFAULT)
+    given.scenarios = [known[name] for name in dict.fromkeys(given.ids)] or list(SCENARIOS)
     if given.results:
         try:  # now, and not when all has been played
             write_lines(given.results, [])

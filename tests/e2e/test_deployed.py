@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.api import Object
 from tests.e2e.deployed import (
-    DEPLOY,
+    actuator,
     adapted,
     arguments,
     environment,
@@ -14,6 +14,7 @@ from tests.e2e.deployed import (
     installation,
     one,
 )
+from tests.kustomized import DEPLOY
 
 SHIPPED = "kueue-gpu-scaler"
 TEXT = "defaults: {}\n"
@@ -37,12 +38,14 @@ def test_names_as_shipped() -> None:
     """In the namespace that is shipped the objects have the names that are shipped."""
     assert names(installation(SHIPPED, TEXT)) == {
         "Namespace": ("", SHIPPED),
+        "PriorityClass": ("", SHIPPED),
         "ServiceAccount": (SHIPPED, SHIPPED),
         "ClusterRole": ("", SHIPPED),
         "ClusterRoleBinding": ("", SHIPPED),
         "Deployment": (SHIPPED, SHIPPED),
         "PodDisruptionBudget": (SHIPPED, SHIPPED),
         "Service": (SHIPPED, SHIPPED),
+        "NetworkPolicy": (SHIPPED, SHIPPED),
         "ConfigMap": (SHIPPED, f"{SHIPPED}-policy"),
     }
 
@@ -52,6 +55,19 @@ def test_side_by_side() -> None:
     first, second = names(installation(SHIPPED, TEXT)), names(installation("second", TEXT))
     assert first.keys() == second.keys()
     assert not set(first.values()) & set(second.values())
+
+
+def test_the_actuator_by_itself() -> None:
+    """What its overlay adds, and what of the base it needs; nothing of the replicas'."""
+    found = names(actuator(SHIPPED, TEXT))
+    assert found["Deployment"] == found["Role"] == (SHIPPED, f"{SHIPPED}-actuator")
+    assert found["ConfigMap"] == (SHIPPED, f"{SHIPPED}-policy")
+    assert found["PriorityClass"] == ("", SHIPPED)
+    assert not {"Service", "CustomResourceDefinition"} & found.keys()
+    own = names(actuator("second", TEXT))
+    assert not set(found.values()) & set(own.values())
+    spec = one(actuator("second", TEXT), "Deployment")["spec"]["template"]["spec"]
+    assert spec["priorityClassName"] == own["PriorityClass"][1]
 
 
 def test_second_binding() -> None:

@@ -95,6 +95,13 @@ def test_a_stopped_program_starts_again_with_its_log_going_on(programs: Programs
     assert program.runs
 
 
+def test_a_program_that_runs_is_not_started_again(programs: Programs) -> None:
+    """The first of two would be forgotten, and outlive the run."""
+    program = programs.start("one", LIVES)
+    with pytest.raises(RuntimeError, match="one runs still"):
+        programs.again(program)
+
+
 def test_one_that_ends_early_says_why(programs: Programs) -> None:
     """The end of its log and its exit code are in the error."""
     program = programs.start("one", [sys.executable, "-c", "raise SystemExit('no such flag')"])

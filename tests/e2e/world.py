@@ -55,5 +55,3 @@ class Scenario:
     """It is played once all others are through, one after the other with those of the same word."""
     shares: str = ""
     """What it uses together with others: these are played one after the other."""
-    long: bool = False
-    """It is left out of the ordinary run."""

@@ -12,7 +12,7 @@ from scaler.core.quantity import instant
 
 Schema: TypeAlias = dict[str, Any]
 
-CRD = Path(__file__).parents[2] / "deploy" / "crds" / "workerscale.yaml"
+CRD = Path(__file__).parents[2] / "deploy" / "base" / "crds" / "workerscale.yaml"
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
     "array": list,

@@ -30,13 +30,15 @@ WORKLOAD = "namespaces/ml/workloads/w"
             V1,
             (
                 (
-                    b'[{"op":"test","path":"/spec/workerGroupSpecs/1/groupName","value":"gpu"},'
+                    b'[{"op":"test","path":"/metadata/uid","value":"uid-rc"},'
+                    b'{"op":"test","path":"/spec/workerGroupSpecs/1/groupName","value":"gpu"},'
                     b'{"op":"add","path":"/metadata/annotations/held.kueue-gpu-scaler.dev~1gpu",'
                     b'"value":"{\\"by\\":\\"ws\\",\\"uid\\":\\"uid-ws\\",\\"was\\":\\"false\\"}"},'
                     b'{"op":"add","path":"/spec/workerGroupSpecs/1/suspend","value":true}]'
                 ),
                 (
-                    b'[{"op":"test","path":"/spec/workerGroupSpecs/1/groupName","value":"gpu"},'
+                    b'[{"op":"test","path":"/metadata/uid","value":"uid-rc"},'
+                    b'{"op":"test","path":"/spec/workerGroupSpecs/1/groupName","value":"gpu"},'
                     b'{"op":"test","path":"/metadata/annotations","value":null},'
                     b'{"op":"add","path":"/metadata/annotations","value":{"'
                     b'held.kueue-gpu-scaler.dev/gpu":'
@@ -50,7 +52,8 @@ WORKLOAD = "namespaces/ml/workloads/w"
             V1,
             (
                 (
-                    b'[{"op":"test","path":"/spec/workerGroupSpecs/1/groupName","value":"gpu"},'
+                    b'[{"op":"test","path":"/metadata/uid","value":"uid-rc"},'
+                    b'{"op":"test","path":"/spec/workerGroupSpecs/1/groupName","value":"gpu"},'
                     b'{"op":"remove","path":"/metadata/annotations/held.kueue-gpu-scaler.dev~1gpu"},'
                     b'{"op":"add","path":"/spec/workerGroupSpecs/1/suspend","value":false}]'
                 ),

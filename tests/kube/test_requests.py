@@ -27,7 +27,7 @@ RELEASED = {"kueue-gpu-scaler.dev/released-by": "ws"}
 SCALE = a_scale()
 JSON_PATCH = "application/json-patch+json"
 
-TAKE = SetGroup(cluster=("ml", "rc"), index=1, group="gpu", suspend=True, mark=MARK)
+TAKE = SetGroup(cluster=("ml", "rc"), uid="uid-rc", index=1, group="gpu", suspend=True, mark=MARK)
 GIVE = replace(TAKE, suspend=False)
 RELEASE = SetActive(workload=("ml", "w"), uid="uid-w", active=False, by="ws")
 WAKE = replace(RELEASE, active=True)
@@ -71,7 +71,10 @@ def _applied(request: Request, document: Document) -> Document:
 def cluster(**meta: object) -> Document:
     """Write a RayCluster of two groups."""
     groups = [{"groupName": "cpu", "replicas": 1}, {"groupName": "gpu", "replicas": 2}]
-    return {"metadata": {"name": "rc", **meta}, "spec": {"workerGroupSpecs": groups}}
+    return {
+        "metadata": {"name": "rc", "uid": "uid-rc", **meta},
+        "spec": {"workerGroupSpecs": groups},
+    }
 
 
 def suspended(document: Document) -> list[bool | None]:
@@ -113,6 +116,13 @@ def test_another_group_at_the_index_is_left_alone(step: SetGroup) -> None:
         done(replace(step, index=7), document)
 
 
+@pytest.mark.parametrize("step", [TAKE, GIVE])
+def test_another_cluster_of_that_name_is_left_alone(step: SetGroup) -> None:
+    """It was deleted and made anew since it was looked at: nobody judged this one."""
+    with pytest.raises(PatchFailedError):
+        done(step, cluster(uid="another", annotations=MARKED))
+
+
 def test_what_has_no_mark_is_not_given_back() -> None:
     """Another writer took it off: what was there is not ours to say."""
     for document in (cluster(), cluster(annotations={"a": "b"})):
@@ -128,6 +138,18 @@ def test_a_mark_is_dropped_alone(kind: str) -> None:
     assert dropped == cluster(annotations={"a": "b"})
     with pytest.raises(PatchFailedError):
         done(step, dropped)
+
+
+def test_the_mark_of_a_workload_that_another_set_active_is_dropped_alone() -> None:
+    """Its mark is another annotation, which names who released it: no one else's goes."""
+    mark = Mark(component="", by="ws", uid="", was="true")
+    step = DropMark(kind="Workload", object=("ml", "w"), mark=mark)
+    kept = {"a": "b"}
+    dropped = done(step, a_workload(annotations={**kept, **RELEASED}, active=True))
+    assert dropped == a_workload(annotations=kept, active=True)
+    assert "/workloads/w" in made(step)[0].path
+    with pytest.raises(PatchFailedError):
+        done(replace(step, mark=replace(mark, by="x")), a_workload(annotations=RELEASED))
 
 
 def a_workload(*, annotations: object = None, **spec: object) -> Document:

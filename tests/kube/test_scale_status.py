@@ -110,7 +110,14 @@ def test_a_malformed_part_does_not_cost_the_hold(field: str, value: object) -> N
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("usage", {"cpu": "eight"}), ("since", "now"), ("podSets", {}), ("usage", 1)],
+    [
+        ("usage", {"cpu": "eight"}),
+        ("since", "now"),
+        ("since", "0001-01-01T00:00:00+14:00"),
+        ("goneAt", "9999-12-31T23:59:59-14:00"),
+        ("podSets", {}),
+        ("usage", 1),
+    ],
 )
 def test_a_malformed_hold_is_none(field: str, value: object) -> None:
     """Half a record is none; the rest of the status stays."""

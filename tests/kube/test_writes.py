@@ -18,7 +18,7 @@ from tests.kube.loopback import running
 from tests.kube.worker_scales import a_scale, scale_document
 
 MARK = Mark(component="gpu", by="ws", uid="uid-ws", was="false")
-TAKE = SetGroup(cluster=("ml", "rc"), index=0, group="gpu", suspend=True, mark=MARK)
+TAKE = SetGroup(cluster=("ml", "rc"), uid="uid-rc", index=0, group="gpu", suspend=True, mark=MARK)
 JOB = SetParallelism(job=("ml", "j"), resource_version="9", parallelism=0, mark=MARK, taking=True)
 SCALE = a_scale()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.e2e.builds import PROMETHEUS
 from tests.golang import BUILT, ROOT, CannotBuildError, build
-from tests.peers import keda_scenario, kueue_samples
+from tests.peers import installers, keda_scenario, kueue_samples, wheel
 from tests.peers.builds import KEDA
 from tests.report import Report
 
@@ -26,6 +26,9 @@ def main() -> int:
     """Try every part; give the exit code."""
     report = Report(title="peers")
     _kueue(report)
+    _installers(report)
+    report.part("the wheel")
+    wheel.run(report)
     _keda(report)
     _prometheus(report)
     _debian_prometheus(report)
@@ -38,6 +41,16 @@ def _kueue(report: Report) -> None:
         report.skip("Kueue's objects", why=f"{SAMPLES} is not there")
         return
     kueue_samples.run(report, folder=SAMPLES)
+
+
+def _installers(report: Report) -> None:
+    report.part("kustomize and Helm")
+    try:
+        build(installers.INSTALLERS)
+    except CannotBuildError as error:
+        report.skip("the installers", why=str(error))
+        return
+    installers.run(report)
 
 
 def _keda(report: Report) -> None:

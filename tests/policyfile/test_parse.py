@@ -23,7 +23,7 @@ from scaler.policyfile import parse_policy
 from scaler.policyfile.fields import POLICY
 
 POOL = "{nodeSelector: {pool: a}, node: {nvidia.com/gpu: 8}, maxNodes: 3}"
-EXAMPLE = Path(__file__).parents[2] / "deploy" / "policy.yaml"
+EXAMPLE = Path(__file__).parents[2] / "deploy" / "base" / "policy.yaml"
 
 
 def parsed(text: str) -> Policy:

@@ -15,7 +15,7 @@ from scaler.policyfile.fields import POLICY
 from scaler.policyfile.shapes import Leaf, Listing, Section, Shape, Table
 from tests.policyfile.validator import fits
 
-EXAMPLE = Path(__file__).parents[2] / "deploy" / "policy.yaml"
+EXAMPLE = Path(__file__).parents[2] / "deploy" / "base" / "policy.yaml"
 SCHEMA: Mapping[str, object] = json.loads(schema())
 
 SCALARS: st.SearchStrategy[Tree] = (

@@ -31,7 +31,7 @@ def queries_of(
     settings: PrometheusSettings, *, key: UsageKey = KEY, at: float = NOW
 ) -> dict[FleetQuery, str]:
     """Build a key's queries as a refresh would."""
-    return dict(fleet_queries(settings=settings, key=key, look_back=3600.0, at=at))
+    return dict(fleet_queries(settings=settings, key=key, look_back=3600.0, max_age=90.0, at=at))
 
 
 @pytest.mark.parametrize("settings", ALL_PROFILES, ids=lambda settings: settings.profile)

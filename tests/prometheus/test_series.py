@@ -196,7 +196,9 @@ def test_selectors_and_reach_cover_all_that_the_fleet_queries_read(profile: Prof
     settings = PrometheusSettings(
         profile=profile, selector='job="dcgm"', custom=CUSTOM if profile is Profile.CUSTOM else None
     )
-    built = fleet_queries(settings=settings, key=KEY, look_back=3600.0, at=NOW).values()
+    built = fleet_queries(
+        settings=settings, key=KEY, look_back=3600.0, max_age=90.0, at=NOW
+    ).values()
     read_by_queries = {found for expression in built for found in reads(expression)}
     covered = {selector for each in selectors(settings) for selector, _ in reads(each)}
     assert {selector for selector, _ in read_by_queries} == covered

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scaler.core.policy import Profile, PrometheusSettings
+from scaler.core.policy import Profile, PrometheusSettings, Safety
 from scaler.core.profile import metric_profile
 from scaler.core.usage import Device, Reading, Usage
 from scaler.prometheus.queries import FleetQuery
@@ -31,11 +31,15 @@ DCGM = metric_profile(PrometheusSettings())
 
 
 def refreshed(
-    source: PrometheusSource, server: PrometheusServer, *, profile: Profile = Profile.DCGM_4_8
+    source: PrometheusSource,
+    server: PrometheusServer,
+    *,
+    profile: Profile = Profile.DCGM_4_8,
+    safety: Safety = Safety(),  # noqa: B008 - frozen
 ) -> Usage:
     """Refresh over the socket; it must succeed."""
     chosen = PrometheusSettings(url=server.url, profile=profile)
-    read = source.refresh(settings=chosen, usage=[KEY], queries={}).usage[KEY]
+    read = source.refresh(settings=chosen, usage=[KEY], queries={}, safety=safety).usage[KEY]
     assert read.problem is None
     return read
 
@@ -202,6 +206,22 @@ def test_d11_a_silent_device_shows_when_it_was_last_heard(
     """D11: its newest sample's own time is told, however recent the evaluation."""
     scrape(prometheus.samples, GR_ENGINE, 0.38, labels=pod_labels("tf"), until=-120)
     assert only(refreshed(source, prometheus).by_pod["ml", "tf"]).latest == NOW - 120
+
+
+@pytest.mark.parametrize(("max_age", "told"), [(90.0, True), (60.0, False)])
+def test_how_old_a_sample_is_is_told_up_to_twice_the_age_that_is_stale(
+    prometheus: PrometheusServer,
+    source: PrometheusSource,
+    max_age: float,
+    told: bool,  # noqa: FBT001 - pytest passes it by name
+) -> None:
+    """Garbage since then; to look further back costs most where pods come and go."""
+    labels = pod_labels("tf")
+    scrape(prometheus.samples, GR_ENGINE, 0.38, labels=labels, until=-150)
+    scrape(prometheus.samples, GR_ENGINE, float("nan"), labels=labels, since=-120)
+    read = refreshed(source, prometheus, safety=Safety(max_sample_age=max_age))
+    reading = only(read.by_pod["ml", "tf"])
+    assert (reading.peak, reading.latest) == (38.0, NOW - 150 if told else None)
 
 
 def test_p01_both_servers_of_a_pair_are_one_gpu(

@@ -7,6 +7,7 @@ their nodes have to come first, although no pod of theirs is there to say so.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from scaler.core.model import HoldRecord, Instant, Mode, Name, WorkerScale
 from scaler.core.snapshot import Snapshot
@@ -25,19 +26,27 @@ class HeldSets:
 NOT_HELD = HeldSets()
 
 
-def held_sets(snapshot: Snapshot) -> Mapping[str, HeldSets]:
-    """Give them by the Workload's uid; one of the same name that came after it is not held."""
+Key: TypeAlias = tuple[str, str]
+"""Namespace and uid of a Workload."""
+
+
+def held_sets(snapshot: Snapshot) -> Mapping[Key, HeldSets]:
+    """Give them by the Workload's namespace and uid.
+
+    One of the same name that came after it is not held, and no WorkerScale speaks of another
+    namespace's, whatever its status says.
+    """
     scales = snapshot.worker_scales
     return snapshot.memo.recall("held pod sets", (scales,), lambda: holds_in(scales))
 
 
-def holds_in(scales: Mapping[Name, WorkerScale]) -> Mapping[str, HeldSets]:
+def holds_in(scales: Mapping[Name, WorkerScale]) -> Mapping[Key, HeldSets]:
     """Index the holds of WorkerScales; a released Workload has no quota, and so no hold."""
-    records: defaultdict[str, list[HoldRecord]] = defaultdict(list)
+    records: defaultdict[Key, list[HoldRecord]] = defaultdict(list)
     for one in scales.values():
         if one.mode is Mode.HOLD and one.status.hold is not None:
-            records[one.status.hold.workload_uid].append(one.status.hold)
-    return {uid: _summed_up(found) for uid, found in records.items()}
+            records[one.namespace, one.status.hold.workload_uid].append(one.status.hold)
+    return {key: _summed_up(found) for key, found in records.items()}
 
 
 def _summed_up(records: Iterable[HoldRecord]) -> HeldSets:

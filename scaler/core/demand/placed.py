@@ -58,7 +58,7 @@ def place(
     counts = not workload.deleting and not is_remote(workload, lineup.remote)
     admitted_at = workload.admitted_at
     young = admitted_at is not None and now - admitted_at <= provisioning_timeout
-    held = held_sets(snapshot).get(workload.uid, NOT_HELD)
+    held = held_sets(snapshot).get((workload.namespace, workload.uid), NOT_HELD)
     unplaced = tuple(_unplaced(snapshot, workload, young=young, held=held)) if counts else ()
     if unplaced:
         workload_class = WorkloadClass.UNPLACED

@@ -27,6 +27,16 @@ class Breach:
     message: str
     waits: bool = False
     """Until Kueue suspended the owner: before that, workers would start for a moment."""
+    whole: bool = False
+    """Nothing of the hold is lost yet: its nodes come first, as with any wake."""
+
+
+def recent(scene: Scene, hold: HoldRecord) -> bool:
+    """Say whether a hold is so young that what was written for it may not be seen yet.
+
+    A clock that was set back, or another leader's, makes no old one young.
+    """
+    return abs(scene.now - hold.since) < PATIENCE
 
 
 def usage_of(workload: Workload, away: frozenset[str]) -> Amounts:
@@ -90,7 +100,7 @@ def _forbidden(scene: Scene) -> Breach | None:
     kind = scene.scale.target.kind
     if kind not in scene.allowed:
         message = f"the policy's workerScales.kinds leave {kind} out now"
-        return Breach(cause=Cause.KIND_NOT_ALLOWED, message=message)
+        return Breach(cause=Cause.KIND_NOT_ALLOWED, message=message, whole=True)
     for one in scene.pieces:
         if one.forbids is not None and one.forbids.cause is Cause.IN_TREE_AUTOSCALING:
             return Breach(cause=one.forbids.cause, message=one.forbids.message)

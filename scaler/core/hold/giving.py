@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from scaler.core.hold.breaches import PATIENCE, breach_of
+from scaler.core.hold.breaches import PATIENCE, breach_of, recent
 from scaler.core.hold.latches import after_loss, closed, closed_word, latch_of, until_activity
 from scaler.core.hold.nodes_first import clock_runs, lacking_room
 from scaler.core.hold.outcome import Outcome, left_alone, put_back, word_of
@@ -79,8 +79,9 @@ def waking(scene: Scene, hold: HoldRecord) -> Outcome:
         message = wish.message if wish.want is Want.GIVE else scene.scale.status.message
         if breach is not None:
             cause, message = breach.cause, breach.message
-        return give(scene, hold, cause, message, at_once=breach is not None)
-    if scene.now - hold.since < PATIENCE and hold.taken_at is None:
+        at_once = breach is not None and not breach.whole
+        return give(scene, hold, cause, message, at_once=at_once)
+    if recent(scene, hold) and hold.taken_at is None:
         return _missing(scene, hold, PATIENCE)
     if scene.scale.deleting or breach is not None or not _awaited(scene):
         return ended(scene, _last_cause(scene), "the target is as it was")
@@ -151,7 +152,7 @@ def _wait_for_nodes(scene: Scene, hold: HoldRecord) -> str:
         return ""
     if hold.waking_at is None:
         return "its room is looked for"
-    if scene.scale.deleting and scene.now - hold.waking_at >= DELETION_WAITS:
+    if scene.scale.deleting and abs(scene.now - hold.waking_at) >= DELETION_WAITS:
         return ""
     return lacking_room(scene, hold)
 

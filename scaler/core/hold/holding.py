@@ -3,17 +3,17 @@
 from dataclasses import replace
 from typing import Final
 
-from scaler.core.hold.breaches import PATIENCE, Breach, breach_of
+from scaler.core.hold.breaches import PATIENCE, Breach, breach_of, recent
 from scaler.core.hold.evidence import away
 from scaler.core.hold.giving import ended, give, ours, waking
-from scaler.core.hold.latches import after_loss, closed, latch_of, latched
+from scaler.core.hold.latches import after_loss, busy, closed, latch_of, latched
 from scaler.core.hold.outcome import Outcome, word_of
 from scaler.core.hold.refusals import passing_refusal
 from scaler.core.hold.scene import Scene
 from scaler.core.hold.sought import Grip
 from scaler.core.hold.steps import Step
 from scaler.core.hold.taking import takes
-from scaler.core.hold.wish import Want, wish_of
+from scaler.core.hold.wish import Want, Wish, wish_of
 from scaler.core.hold.words import Cause, State
 from scaler.core.model import HoldRecord, Instant, Latch, Mode
 
@@ -37,7 +37,8 @@ def held(scene: Scene, hold: HoldRecord) -> Outcome:
     if scene.lack is not None or scene.unread:
         return _unseen(scene, hold)
     if hold.waking_at is None:
-        return _going(scene, hold) if hold.taken_at is None else _kept(scene, hold)
+        going = hold.taken_at is None and not _is_gone(scene, hold)
+        return _going(scene, hold) if going else _kept(scene, hold)
     if _called_off(scene, hold):
         return _kept(scene, replace(hold, waking_at=None))
     return waking(scene, hold)
@@ -61,7 +62,7 @@ def _going(scene: Scene, hold: HoldRecord) -> Outcome:
     if scene.whole:
         return _kept(scene, replace(hold, taken_at=scene.now))
     wish, breach = wish_of(scene, taken=True), breach_of(scene, hold)
-    waits = scene.now - hold.since < PATIENCE
+    waits = recent(scene, hold)
     if breach is not None or wish.want is Want.GIVE:
         cause, message = (
             (wish.cause, wish.message) if breach is None else (breach.cause, breach.message)
@@ -71,9 +72,31 @@ def _going(scene: Scene, hold: HoldRecord) -> Outcome:
         return _waiting(scene, hold) if waits else ended(scene, cause, message)
     if any(one.grip is Grip.UNDONE for one in scene.pieces):
         return _undone(scene, hold)
-    if waits:
-        return replace(_waiting(scene, hold), writes=_again(scene))
-    return _lost(scene, hold)
+    denied = _denied(scene)
+    if denied is not None:
+        return _broken_off(scene, hold, denied)
+    return replace(_waiting(scene, hold), writes=_again(scene)) if waits else _lost(scene, hold)
+
+
+def _denied(scene: Scene) -> Wish | None:
+    """Say why what was begun is not granted any more; None where it may go on.
+
+    Once a part is gone the readings of the rest say little, but work is work.
+    """
+    wish = wish_of(scene, taken=False)
+    begun = any(one.grip is Grip.OURS for one in scene.pieces)
+    if wish.want is Want.TAKE or (begun and not busy(scene)):
+        return None
+    return wish
+
+
+def _broken_off(scene: Scene, hold: HoldRecord, denied: Wish) -> Outcome:
+    """Give back the part that was taken; where none is seen, wait until surely none is there."""
+    if ours(scene, hold):
+        return give(scene, hold, denied.cause, denied.message, at_once=True)
+    if recent(scene, hold):
+        return _waiting(scene, hold)
+    return ended(scene, denied.cause, denied.message)
 
 
 def _again(scene: Scene) -> tuple[Step, ...]:
@@ -87,7 +110,7 @@ def _waiting(scene: Scene, hold: HoldRecord) -> Outcome:
     """Wait until what was written is seen, or surely is not there."""
     return replace(
         _standing(scene, hold, _cause_of(hold), f"taking the workers because {hold.reason}"),
-        look_again_in=PATIENCE - (scene.now - hold.since),
+        look_again_in=PATIENCE - abs(scene.now - hold.since),
     )
 
 
@@ -109,7 +132,8 @@ def _kept(scene: Scene, hold: HoldRecord) -> Outcome:
         return _standing(scene, hold, breach.cause, breach.message)
     if breach is not None:
         latch = _latch_for(scene, breach)
-        return give(scene, hold, breach.cause, breach.message, latch=latch, at_once=True)
+        at_once = not breach.whole
+        return give(scene, hold, breach.cause, breach.message, latch=latch, at_once=at_once)
     if wish.want is Want.GIVE:
         return give(scene, hold, wish.cause, wish.message, lasting=wish.lasting)
     if any(one.grip is not Grip.OURS for one in scene.pieces):

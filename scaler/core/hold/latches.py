@@ -18,7 +18,7 @@ def latch_of(scene: Scene) -> Latch | None:
     if latch is None:
         return None
     if latch.generation == UNTIL_ACTIVITY:
-        return None if _busy(scene) else latch
+        return None if busy(scene) else latch
     return latch if latch.generation == scene.scale.generation else None
 
 
@@ -52,7 +52,7 @@ def until_activity(message: str) -> Latch:
     return Latch(cause=Cause.NEEDS_ACTIVITY, message=message, generation=UNTIL_ACTIVITY)
 
 
-def _busy(scene: Scene) -> bool:
+def busy(scene: Scene) -> bool:
     """Say whether a decision saw work: a pod that merely starts is none."""
     return any(
         one.status is Status.OK and one.active is True and one.reason is Reason.BUSY

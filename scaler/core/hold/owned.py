@@ -14,8 +14,8 @@ class _Index:
     """By kind, namespace and name; one that is being deleted only where there is no other."""
     controlled: Mapping[str, tuple[Controlled, ...]]
     """By the controller's uid."""
-    marked: Mapping[Name, tuple[Controlled, ...]]
-    """By namespace and the name of the WorkerScale that a mark names."""
+    marked: Mapping[tuple[Name, str], tuple[Controlled, ...]]
+    """By namespace, the WorkerScale that a mark names, and its component."""
 
 
 def named(snapshot: Snapshot, *, kind: str, namespace: str, name: str) -> Controlled | None:
@@ -34,9 +34,15 @@ def controlled_by(snapshot: Snapshot, uids: Iterable[str], *, kind: str) -> tupl
     )
 
 
-def marked_by(snapshot: Snapshot, scale: Name, *, kind: str) -> tuple[Controlled, ...]:
-    """Give the objects of a kind that bear a WorkerScale's mark and nobody deletes, by name."""
-    found = _index(snapshot).marked.get(scale, ())
+def marked_by(
+    snapshot: Snapshot, scale: Name, *, component: str, kind: str
+) -> tuple[Controlled, ...]:
+    """Give the objects of a kind that bear a WorkerScale's mark and nobody deletes, by name.
+
+    A mark of another component is one that an earlier WorkerScale of that name left behind: what
+    bears it is no target of this one.
+    """
+    found = _index(snapshot).marked.get((scale, component), ())
     return tuple(one for one in found if one.kind == kind and not one.deleting)
 
 
@@ -48,13 +54,13 @@ def _index(snapshot: Snapshot) -> _Index:
 def _build(owners: Mapping[str, Controlled]) -> _Index:
     named: dict[tuple[str, str, str], Controlled] = {}
     controlled: defaultdict[str, list[Controlled]] = defaultdict(list)
-    marked: defaultdict[Name, list[Controlled]] = defaultdict(list)
+    marked: defaultdict[tuple[Name, str], list[Controlled]] = defaultdict(list)
     for one in sorted(owners.values(), key=lambda one: (not one.deleting, one.name)):
         named[one.kind, one.namespace, one.name] = one
         if one.controller_uid is not None:
             controlled[one.controller_uid].append(one)
-        for by in {mark.by for mark in one.marks}:
-            marked[one.namespace, by].append(one)
+        for by, component in {(mark.by, mark.component) for mark in one.marks}:
+            marked[(one.namespace, by), component].append(one)
     return _Index(
         named=named,
         controlled={uid: tuple(found) for uid, found in controlled.items()},

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from scaler.core.decision import Decision
 from scaler.core.hold.kinds import TargetKind, kind_of
@@ -29,6 +30,9 @@ from scaler.core.workers import podsets
 from scaler.core.workers.lookup import workloads_owned
 
 _NOTEBOOK_LABEL = "notebook-name"
+
+NEW_SECONDS: Final = 300.0
+"""For so long a WorkerScale without a status is one that never had any; so may clocks differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +159,7 @@ def look(
         gap=found if isinstance(found, Refusal) else None,
         lack=missing(
             snapshot=snapshot,
-            kinds=_kinds(scale, kind, workload),
+            kinds=_kinds(snapshot, scale, kind, workload),
             max_age=policy.safety.max_watch_age,
             now=now,
         ),
@@ -163,14 +167,23 @@ def look(
 
 
 def _kinds(
-    scale: WorkerScale, kind: TargetKind | None, workload: Workload | None
+    snapshot: Snapshot, scale: WorkerScale, kind: TargetKind | None, workload: Workload | None
 ) -> frozenset[Kind]:
-    needed = frozenset({Kind.WORKER_SCALES, Kind.WORKLOADS, Kind.PODS})
-    if workload is not None and workload.checks:
-        needed |= {Kind.ADMISSION_CHECKS}
+    needed = frozenset({Kind.WORKER_SCALES})
     if kind is not None and (scale.mode is Mode.HOLD or scale.target.kind == KIND):
         needed |= kind.reads
+    if scale.deleting:
+        # To put a target back asks for no pods; and without Kueue there is no Workload either.
+        return needed | {kind for kind in (Kind.WORKLOADS,) if _served(snapshot, kind)}
+    needed |= {Kind.WORKLOADS, Kind.PODS}
+    if workload is not None and workload.checks:
+        needed |= {Kind.ADMISSION_CHECKS}
     return needed
+
+
+def _served(snapshot: Snapshot, kind: Kind) -> bool:
+    state = snapshot.sources.get(kind)
+    return state is None or state.installed
 
 
 def _workload(snapshot: Snapshot, scale: WorkerScale) -> Workload | None:

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from scaler.core.hold.owned import marked_by
 from scaler.core.hold.steps import Step
 from scaler.core.hold.words import Cause
-from scaler.core.model import Mark, WorkerScale, Workload
+from scaler.core.model import Controlled, Mark, WorkerScale, Workload
 from scaler.core.snapshot import Snapshot
 
 
@@ -72,6 +73,10 @@ class Sought:
     def component(self) -> str:
         """Give the podset's name as marks have it."""
         return (self.scale.target.component or "").lower()
+
+    def marked(self, kind: str) -> tuple[Controlled, ...]:
+        """Give the objects of a kind that bear the mark of this WorkerScale."""
+        return marked_by(self.snapshot, self.scale.key, component=self.component, kind=kind)
 
     @property
     def owner_uids(self) -> frozenset[str]:

@@ -1,21 +1,25 @@
 """The status that a look leaves: state, evidence, record, and conditions for whoever waits."""
 
+from dataclasses import replace
 from typing import Final
 
 from scaler.core.hold.outcome import Outcome
-from scaler.core.hold.scene import Scene
+from scaler.core.hold.scene import NEW_SECONDS, Scene
 from scaler.core.hold.steps import SELECTOR
 from scaler.core.hold.words import State
 from scaler.core.model import Mode, ScaleCondition, WorkerScaleStatus
 
 _NOT_READY: Final = frozenset({State.UNREAD, State.REFUSED, State.CONFLICT, State.RESTORING})
 _AWAY: Final = frozenset({State.HELD, State.RELEASED, State.WAKE_PENDING})
+_LONGEST: Final = 32_000
+"""A longer message the schema does not take, and with it not the status."""
 _GOING: Final = frozenset({State.HOLDING, State.RELEASING})
 
 
 def status_of(scene: Scene, outcome: Outcome) -> WorkerScaleStatus:
     """Build the status; it is equal to the one before where nothing happened."""
     before = scene.scale.status
+    outcome = replace(outcome, message=(outcome.lasting or outcome.message)[:_LONGEST], lasting="")
     return WorkerScaleStatus(
         observed_generation=scene.scale.generation,
         replicas=scene.live if scene.lack is None else before.replicas,
@@ -23,7 +27,7 @@ def status_of(scene: Scene, outcome: Outcome) -> WorkerScaleStatus:
         size=outcome.size,
         state=outcome.state,
         reason=outcome.cause,
-        message=outcome.lasting or outcome.message,
+        message=outcome.message,
         hold=outcome.hold,
         latch=outcome.latch,
         conditions=_conditions(scene, outcome),
@@ -59,19 +63,21 @@ def _word(value: bool) -> str:  # noqa: FBT001 - it is what the word says
 def _condition(scene: Scene, outcome: Outcome, *, kind: str, status: str) -> ScaleCondition:
     """Keep the time while the status is the same; one that never changed is as old as its object.
 
-    By that a hold-now annotation is told from one that a hold has used up.
+    By that a hold-now annotation is told from one that a hold has used up. Where the status of a
+    WorkerScale that is no new one is lost, so is what it used up: all that was ordered before.
     """
     scale = scene.scale
     before = next((one for one in scale.status.conditions if one.type == kind), None)
     if before is None:
-        changed = scale.created if status == "False" else scene.now
+        new = abs(scene.now - scale.created) < NEW_SECONDS
+        changed = scale.created if new and status == "False" else scene.now
     else:
         changed = before.changed if before.status == status else scene.now
     return ScaleCondition(
         type=kind,
         status=status,
         reason=outcome.cause,
-        message=outcome.lasting or outcome.message,
+        message=outcome.message,
         changed=changed,
         observed_generation=scale.generation,
     )

@@ -18,10 +18,13 @@ SELECTOR = "kueue-gpu-scaler.dev/worker-scale-of=nothing"
 class SetGroup:
     """Set or take off a RayCluster's workerGroupSpecs[index].suspend, with our mark.
 
-    A JSON patch that tests groupName at `index`, and the presence of the mark that goes.
+    A JSON patch that tests the cluster's uid, groupName at `index`, and the presence of the mark
+    that goes.
     """
 
     cluster: Name
+    uid: str
+    """Another cluster of that name was never judged."""
     index: int
     group: str
     suspend: bool

@@ -5,8 +5,9 @@ from enum import StrEnum
 from typing import Final
 
 from scaler.core.decision import Decision, Status
+from scaler.core.hold.breaches import PATIENCE
 from scaler.core.hold.latches import closed, latch_of
-from scaler.core.hold.scene import Scene
+from scaler.core.hold.scene import NEW_SECONDS, Scene
 from scaler.core.hold.words import Cause
 from scaler.core.model import Instant, ScaleCondition
 from scaler.core.policy import DEFAULT_THRESHOLDS
@@ -71,7 +72,8 @@ def _leaving(scene: Scene) -> Wish | None:
 
 def _over(scene: Scene) -> Wish | None:
     hold, most = scene.hold, scene.scale.max_hold
-    if hold is None or most is None or scene.now - hold.since < most:
+    # A clock that was set back makes no hold endless.
+    if hold is None or most is None or abs(scene.now - hold.since) < most:
         return None
     since = format_instant(hold.since)
     return _give(
@@ -95,18 +97,22 @@ def _ordered(scene: Scene) -> Wish | None:
 
 
 def _is_new(scene: Scene, at: Instant) -> bool:
-    """Say whether an order speaks of this hold or of the next one, and of none before."""
+    """Say whether an order speaks of this hold or of the next one, and of none before.
+
+    One that is older than the WorkerScale came with it from somewhere else, as from a backup.
+    """
     hold, scale = scene.hold, scene.scale
     if hold is not None:
         return hold.ordered == at or at >= hold.since
-    ended = [one.changed for one in scale.status.conditions if _was_held(one, scale.created)]
-    return all(at > one for one in ended)
+    known = [one for one in scale.status.conditions if one.type in ("Held", "Released")]
+    if not known or _ALWAYS < at < scale.created - NEW_SECONDS:
+        return False
+    return all(at > one.changed for one in known if _was_held(one, scale.created))
 
 
 def _was_held(condition: ScaleCondition, created: Instant) -> bool:
     """Say whether a hold ended; where there was none, the condition is as old as its object."""
-    held = condition.type in ("Held", "Released")
-    return held and condition.status == "False" and condition.changed > created
+    return condition.status == "False" and condition.changed > created
 
 
 def _woken(scene: Scene) -> Wish | None:
@@ -128,7 +134,9 @@ def _wakes(scene: Scene, at: Instant) -> bool:
     if at == _ALWAYS:
         return True
     if scene.hold is not None:
-        return scene.hold.since <= at <= scene.now
+        since = scene.hold.since
+        # Of a hold that is still to come by this clock nobody knows when it was made.
+        return at <= scene.now and (since <= at or since - scene.now > PATIENCE)
     return at <= scene.now < at + _judged_after(scene)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.core.demand.holds import NOT_HELD, HeldSets, held_sets, holds_in
+from scaler.core.demand.holds import HeldSets, held_sets, holds_in
 from scaler.core.model import Admission, Mode, Pod, WorkerScale, Workload
 from scaler.core.reasons import WorkloadClass
 from scaler.core.snapshot import Snapshot
@@ -206,14 +206,22 @@ def test_two_groups_of_one_workload_are_held_apart() -> None:
         name="two", hold=make_hold(workload_uid="u", pod_sets={"b": 1}, waking_at=NOW)
     )
     found = holds_in({one.key: one, two.key: two})
-    assert found == {"u": HeldSets(away=frozenset({"a"}), waking=frozenset({"b"}), since=NOW)}
+    sets = HeldSets(away=frozenset({"a"}), waking=frozenset({"b"}), since=NOW)
+    assert found == {(one.namespace, "u"): sets}
 
 
 def test_the_index_is_made_once_for_the_same_worker_scales() -> None:
     """The index is made once for the same WorkerScales."""
     snapshot = cluster(held())
     assert held_sets(snapshot) is held_sets(replace(snapshot, at=NOW + 1))
-    assert held_sets(cluster()).get("uid-ray", NOT_HELD) is NOT_HELD
+    assert held_sets(cluster()) == {}
+
+
+def test_no_worker_scale_holds_a_workload_of_another_namespace() -> None:
+    """Whoever may write a status in one namespace says nothing of another one's demand."""
+    alien = replace(held(), namespace="elsewhere")
+    assert unplaced_gpus(ask(cluster(alien))) == unplaced_gpus(ask(cluster()))
+    assert unplaced_gpus(ask(cluster(held()))) != unplaced_gpus(ask(cluster()))
 
 
 @given(

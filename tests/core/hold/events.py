@@ -183,6 +183,12 @@ def retry_ray_job(world: World) -> None:
         world.objects["child-2"] = ray_cluster("child-2", name="b-child", controller="a-uid")
 
 
+def set_the_clock_back(world: World) -> None:
+    """Let another leader's clock, or a correction, be an hour behind."""
+    world.now -= 3600
+    world.alive = world.now
+
+
 EVENTS: Mapping[str, Event] = {
     "idle": _verdict(Reason.IDLE),
     "busy": _verdict(Reason.BUSY),
@@ -216,6 +222,7 @@ EVENTS: Mapping[str, Event] = {
     "wipe the status": wipe_status,
     "restore a backup": restore_backup,
     "retry the RayJob": retry_ray_job,
+    "set the clock back": set_the_clock_back,
 }
 """By what people call it."""
 

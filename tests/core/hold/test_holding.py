@@ -7,7 +7,7 @@ import pytest
 from scaler.core.hold.breaches import PATIENCE
 from scaler.core.hold.steps import DropMark, SetGroup, SetParallelism
 from scaler.core.hold.words import Cause, State
-from scaler.core.model import JobPart, Mode, RayClusterPart
+from scaler.core.model import JobPart, Kind, Mode, RayClusterPart, SourceState
 from scaler.core.reasons import Reason
 from tests.core.hold.events import (
     Event,
@@ -24,6 +24,7 @@ from tests.core.hold.events import (
     replace_workload,
     retry_ray_job,
     revert,
+    set_the_clock_back,
     strip,
     suspend,
     undo,
@@ -284,11 +285,12 @@ def test_one_job_set_back_gives_all_of_them_back() -> None:
     assert len(world.pods) == SIZE
 
 
-def test_a_spoilt_mark_gives_each_job_its_share() -> None:
-    """The number of pods is in the record too."""
+@pytest.mark.parametrize("was", ["", "many", "-1", "0", "1.0", "\u0663", "999", "9" * 5000])
+def test_a_spoilt_mark_gives_each_job_its_share(was: str) -> None:
+    """The number of pods is in the record too, and no Job had more."""
     world = held_world(kind="JobSet", jobs=2)
     for job in [one for one in world.objects.values() if one.marks]:
-        world.put(replace(job, marks=(replace(job.marks[0], was="many"),)), spec=False)
+        world.put(replace(job, marks=(replace(job.marks[0], was=was),)), spec=False)
     all_of_them(world)
     world.looks(2)
     assert len(world.pods) == SIZE
@@ -347,6 +349,48 @@ def test_an_order_does_not_outlive_maxhold() -> None:
     world.now += 60
     world.alive = world.now
     assert world.looks(6).state is State.RUNNING
+
+
+@pytest.mark.parametrize("waker", [wake, all_of_them])
+def test_workers_come_back_though_the_clock_was_set_back(waker: Event) -> None:
+    """The hold seems to be of later than now: a person's wake is no older one for that."""
+    world = held_world()
+    set_the_clock_back(world)
+    waker(world)
+    world.looks(3)
+    assert not zeroed(world)
+
+
+def test_a_clock_that_was_set_back_makes_no_hold_endless() -> None:
+    """What maxHold ends is not held until the clock has caught up."""
+    world = held_world()
+    assert world.scale is not None
+    world.scale = replace(world.scale, max_hold=60.0)
+    set_the_clock_back(world)
+    world.looks(3)
+    assert not zeroed(world)
+
+
+@pytest.mark.parametrize("kind", HOLDABLE)
+@pytest.mark.parametrize("pods_ready", [None, "True"])
+def test_a_deletion_waits_for_no_kueue_and_no_pods(kind: str, pods_ready: str | None) -> None:
+    """Kueue was uninstalled, or we may read pods no more: a namespace must be able to go."""
+    world = held_world(kind=kind, pods_ready=pods_ready)
+    world.workload = None
+    gone = SourceState(synced=False, installed=False, last_alive=None, problem="not served")
+    world.sources = {
+        Kind.WORKLOADS: gone,
+        Kind.PODS: SourceState(synced=False, last_alive=None),
+    }
+    assert world.plan().cause is Cause.SOURCE_UNKNOWN
+    delete(world)
+    for _ in range(4):
+        if world.scale is not None:
+            world.look()
+        world.now += 1
+        world.alive = world.now
+    assert world.scale is None
+    assert not zeroed(world)
 
 
 def test_an_opt_out_gives_the_workers_back() -> None:

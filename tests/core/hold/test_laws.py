@@ -117,7 +117,8 @@ class Witness:
         assert scale.status.hold == made.status.hold, "written down before"
         assert scale.finalized
         assert scale.status.size is not None
-        assert world.now - made.status.hold.since <= PATIENCE
+        assert abs(world.now - made.status.hold.since) <= PATIENCE
+        assert world.verdict is not Reason.BUSY or made.status.hold.ordered is not None
         assert made.status.hold.waking_at is None
         assert world.now - world.alive <= 300
         if made.status.hold.since == world.now:

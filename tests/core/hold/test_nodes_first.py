@@ -13,10 +13,10 @@ from scaler.core.hold.words import Cause, State
 from scaler.core.model import Kind, Mode, Node, SourceState, Taint, TopologyRequest
 from scaler.core.policy import Policy
 from scaler.core.reasons import Reason
-from tests.builders import make_node
+from tests.builders import make_admission, make_node
 from tests.core.hold.events import all_of_them, delete, zero
 from tests.core.hold.test_laws import zeroed
-from tests.core.hold.world import World, held_world
+from tests.core.hold.world import GROUP, World, held_world
 
 
 def without_nodes(kind: str = "JobSet", pods_ready: str | None = "True") -> World:
@@ -83,6 +83,18 @@ def test_pods_that_must_be_together_need_room_in_one_place() -> None:
     world.nodes = [make_node(name="a", gpus=4), make_node(name="b", gpus=4)]
     all_of_them(world)
     assert world.looks(3).state is State.WAKE_PENDING
+
+
+def test_a_kind_that_the_policy_leaves_out_now_waits_for_its_nodes_too() -> None:
+    """Nothing of its hold is lost yet; woken at once it would be evicted."""
+    world = without_nodes()
+    world.allowed = frozenset({"RayCluster"})
+    made = world.looks(4)
+    assert (made.state, made.cause) == (State.WAKE_PENDING, Cause.NODES_FIRST)
+    assert "leave JobSet out" in made.message
+    world.nodes = [make_node(gpus=8)]
+    world.looks(3)
+    assert not zeroed(world)
 
 
 def test_a_wake_that_is_called_off_leaves_it_held() -> None:
@@ -153,6 +165,32 @@ def test_two_that_wake_have_room_one_after_the_other() -> None:
     assert world.look().state is State.WAKE_PENDING
     world.bystanders = []
     assert world.look().state is State.WAKING
+
+
+def test_one_whose_nodes_never_come_keeps_no_other_flavors_away() -> None:
+    """Another team's pool may be at its end; ours has room."""
+    world = held_world(kind="JobSet", pods_ready="True")
+    all_of_them(world)
+    world.look()
+    assert world.scale is not None
+    assert world.scale.status.hold is not None
+    assert world.workload is not None
+    earlier = replace(
+        world.scale.status.hold,
+        workload="wl-b",
+        workload_uid="b",
+        waking_at=world.now - 60,
+        pod_sets=((GROUP, 100),),
+    )
+    status = replace(world.scale.status, hold=earlier)
+    world.others = [replace(world.scale, name="other", uid="other", status=status)]
+    for flavor, state in (("gpu", State.WAKE_PENDING), ("another", State.WAKING)):
+        admission = make_admission(pod_sets=world.workload.pod_sets, flavor=flavor)
+        other = replace(world.workload, name="wl-b", uid="b", owners=(), admission=admission)
+        world.bystanders = [other]
+        made = world.plan()
+        assert made.state is state
+        assert ("in line before" in made.message) == (state is State.WAKE_PENDING)
 
 
 @pytest.mark.parametrize("mode", list(Mode))

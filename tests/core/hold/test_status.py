@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scaler.core.hold.steps import SELECTOR, Plan
-from scaler.core.hold.words import Cause
+from scaler.core.hold.words import Cause, State
 from scaler.core.model import Mode, RayClusterPart, WorkerScaleStatus
 from scaler.core.reasons import Reason
 from tests.builders import NOW
@@ -54,12 +54,25 @@ def test_a_transition_keeps_its_time_while_the_status_is_the_same() -> None:
     world = held_world()
     since = {one.type: one.changed for one in world.plan().status.conditions}
     assert since["Held"] > NOW
-    assert since["Refused"] == NOW - 3600, "it never was True: as old as the WorkerScale"
+    assert world.scale is not None
+    assert since["Refused"] == world.scale.created, "it never was True: as old as the WorkerScale"
     all_of_them(world)
     made = world.looks(3)
     after = {one.type: one.changed for one in made.status.conditions}
     assert after["Held"] > since["Held"]
     assert after["Ready"] == since["Ready"]
+
+
+def test_a_message_of_any_length_fits_into_the_status() -> None:
+    """A status that the schema refuses would keep the workers where they are."""
+    world = held_world()
+    assert world.scale is not None
+    assert world.scale.status.hold is not None
+    long = replace(world.scale.status.hold, reason="x" * 100_000)
+    world.scale = replace(world.scale, status=replace(world.scale.status, hold=long))
+    made = world.plan()
+    assert made.state is State.HELD
+    assert all(len(one.message) <= 32_768 for one in made.status.conditions)
 
 
 def test_every_condition_names_the_generation_it_speaks_of() -> None:

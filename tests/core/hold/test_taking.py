@@ -7,11 +7,17 @@ import pytest
 from scaler.core.hold.plan import plan
 from scaler.core.hold.steps import SetFinalizer, SetReplicas, WriteStatus
 from scaler.core.hold.words import Cause, State
-from scaler.core.model import Kind, Mode, SourceState, WorkerScaleStatus
+from scaler.core.model import Kind, Mark, Mode, SourceState, WorkerScaleStatus
 from scaler.core.policy import Policy
 from scaler.core.reasons import Reason
 from tests.builders import NOW
-from tests.core.hold.events import evict, fall_silent, hold_now
+from tests.core.hold.events import (
+    evict,
+    fall_silent,
+    hold_now,
+    retry_ray_job,
+    set_the_clock_back,
+)
 from tests.core.hold.test_laws import takes
 from tests.core.hold.world import SIZE, World, decision, held_world, make_scale, make_world
 
@@ -126,6 +132,31 @@ def test_a_persons_order_is_used_up_by_its_hold() -> None:
     assert world.plan().cause is Cause.HOLD_NOW
 
 
+def test_an_order_that_came_with_a_copy_is_not_heard() -> None:
+    """A WorkerScale applied anew from a backup has the annotation of an earlier day."""
+    world = make_world(scale=make_scale(hold_now=NOW - 86400))
+    assert world.looks(3).state is State.RUNNING
+    assert not world.written
+
+
+def test_a_lost_status_makes_no_used_up_order_new() -> None:
+    """Who was idle when it was given works now."""
+    world = make_world()
+    hold_now(world)
+    world.looks(3)
+    assert world.scale is not None
+    world.scale = replace(world.scale, wake_at=world.now)
+    world.looks(5)
+    world.scale = replace(world.scale, wake_at=None, status=WorkerScaleStatus())
+    world.now += 3600
+    world.alive = world.now
+    before = len(world.written)
+    assert world.looks(5).state is State.RUNNING
+    assert len(world.written) == before
+    hold_now(world)
+    assert world.plan().cause is Cause.HOLD_NOW
+
+
 def test_an_old_order_does_not_keep_workers_that_were_taken_for_idle() -> None:
     """KEDA wakes those, whatever annotation was left on from an earlier hold."""
     world = make_world()
@@ -221,6 +252,77 @@ def test_a_part_that_was_taken_too_long_ago_goes_back() -> None:
     assert not any(takes(one) for one in made.steps)
     world.looks(4)
     assert len(world.pods) == SIZE
+
+
+def test_what_was_idle_is_not_taken_once_it_works() -> None:
+    """The record was written and the target was not: by then there is work, and nothing goes."""
+    world = zero_wanted(Reason.IDLE)
+    world.look(stop_after=2)
+    world.verdict = Reason.BUSY
+    world.now += 1
+    assert not any(takes(one) for one in world.plan().steps)
+    made = world.looks(15)
+    assert (made.state, made.status.hold, world.written) == (State.NOT_IDLE, None, [])
+
+
+def test_a_new_child_is_not_taken_on_its_predecessors_evidence() -> None:
+    """KubeRay made another one after the record was written: nobody judged that."""
+    world = make_world(kind="RayJob")
+    zero_wanted(Reason.IDLE, world)
+    world.look(stop_after=2)
+    retry_ray_job(world)
+    world.now += 1
+    made = world.plan()
+    assert not any(takes(one) for one in made.steps)
+    assert made.status.hold is None
+
+
+def test_what_was_idle_is_not_taken_once_nothing_is_known() -> None:
+    """As long as nothing was taken, the whole evidence has to be there."""
+    world = zero_wanted(Reason.IDLE)
+    world.look(stop_after=2)
+    world.verdict = Reason.NO_SAMPLES
+    world.now += 1
+    assert not any(takes(one) for one in world.plan().steps)
+
+
+def test_a_part_goes_back_at_once_where_work_is_seen() -> None:
+    """Not only when the patience is over."""
+    world = make_world(kind="JobSet", jobs=2)
+    zero_wanted(Reason.IDLE, world)
+    world.look(stop_after=3)
+    world.verdict = Reason.BUSY
+    world.now += 1
+    world.looks(2)
+    assert len(world.pods) == SIZE
+    assert not [mark for one in world.objects.values() for mark in one.marks]
+
+
+def test_a_clock_that_was_set_back_makes_no_evidence_young() -> None:
+    """Else a take that failed would be done again for as long as the clock was wrong."""
+    world = zero_wanted(Reason.IDLE)
+    world.look(stop_after=2)
+    set_the_clock_back(world)
+    assert not any(takes(one) for one in world.plan().steps)
+
+
+@pytest.mark.parametrize("kind", ["RayJob", "JobSet"])
+def test_what_an_earlier_worker_scale_of_that_name_left_is_no_target(kind: str) -> None:
+    """Its finalizer was taken off by hand; what it had marked belongs to somebody who works."""
+    world = make_world(kind=kind)
+    left = Mark(component="old", by="ws", uid="gone", was="1")
+    theirs = replace(
+        next(one for one in world.objects.values() if one.kind != "JobSet"),
+        uid="b-uid",
+        name="b",
+        controller_uid="b-owner",
+        marks=(left,),
+    )
+    world.objects["b-uid"] = theirs
+    zero_wanted(Reason.IDLE, world)
+    world.looks(2)
+    assert world.objects["b-uid"].part == theirs.part
+    assert world.written
 
 
 def test_what_never_lasts_is_tried_twice_and_no_more() -> None:

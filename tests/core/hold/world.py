@@ -90,7 +90,7 @@ def make_scale(
         namespace="ml",
         name="ws",
         uid="ws-uid",
-        created=NOW - 3600,
+        created=NOW - 5,
         generation=1,
         resource_version="1",
         target=target(kind, component=component if mode is Mode.HOLD else None),
@@ -125,6 +125,8 @@ class World:
     written: list[Step] = field(default_factory=list)
     """What reached the target."""
     allowed: frozenset[str] | None = None
+    sources: dict[Kind, SourceState] = field(default_factory=dict)
+    """Of kinds that are not read as all others are."""
 
     def snapshot(self) -> Snapshot:
         """Give what the sources show."""
@@ -136,7 +138,7 @@ class World:
             pods=self.pods.values(),
             nodes=self.nodes,
             checks=self.checks,
-            sources=dict.fromkeys(Kind, state),
+            sources={**dict.fromkeys(Kind, state), **self.sources},
         )
         scales = [*self.others, *([] if self.scale is None else [self.scale])]
         return replace(made, worker_scales={one.key: one for one in scales})
@@ -238,6 +240,8 @@ class World:
 
     def _set_group(self, step: SetGroup) -> None:
         cluster = self._found("RayCluster", step.cluster)
+        if cluster.uid != step.uid:
+            raise RefusedWriteError
         part = cluster.part
         assert isinstance(part, RayClusterPart)
         if step.index >= len(part.groups) or part.groups[step.index].name != step.group:

@@ -57,7 +57,3 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
 )
-LONG = frozenset({"H3", "H4", "H8", "H9", "H10", "H10k", "H12", "H13", "H14"})
-"""Played by their ids and by `make e2e-all`: beside all others they come late on two cores."""
-DEFAULT = tuple(each for each in SCENARIOS if each.id not in LONG)
-"""What `make e2e` plays."""

@@ -70,7 +70,7 @@ def _endured(p: Patients, names: Sequence[str], reasons: Sequence[str], since: f
     held = p.holds(names, reasons, since, within=IDLE_AFTER + 12)
     p.stays(WATCHED, since, lambda: p.held(names, (*reasons, *SLOW)))
     assert p.told(POOL) == ("OK", "QuotaExhausted"), f"the queue needs no GPU's word: {p.answers()}"
-    p.shown(names, reasons)
+    p.shown(names, (*reasons, *SLOW), since)
     why = "/".join(sorted({p.told(name)[1] for name in names}))
     return f"HOLD ({why}) for {len(names)} after {held:.1f} s, no size changed in {_ago(since)}"
 

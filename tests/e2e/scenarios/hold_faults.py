@@ -116,6 +116,7 @@ class Lot:
 def _lot(world: World, ident: str, installation: str) -> Iterator[Lot]:
     """Give a held and a busy crew with either service, KEDA asking about all four."""
     with ExitStack() as held:
+        own = held.enter_context(apart(world, ident))  # first: it lets go of all at the end
         crews = {
             f"{state} by {where}": own_crew(
                 held, world, kind, ident, f"{ident}-{state}-{where}".lower()
@@ -127,7 +128,6 @@ def _lot(world: World, ident: str, installation: str) -> Iterator[Lot]:
         service.size = 1
         held.callback(service.stop)
         service.start()
-        own = held.enter_context(apart(world, ident))
         for name, each in crews.items():
             each.handle()
             each.sized()

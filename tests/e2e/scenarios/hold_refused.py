@@ -152,8 +152,8 @@ def h13(world: World) -> str:
         status = c.becomes("Refused", "Conflict", "NotIdle", reason="NotTaken")
         assert "RayJobDeletionPolicy" in status["message"], status
         throughout(lambda: not c.suspended(), "it is not tried again", seconds=STAYS)
-        until(lambda: _followed(c), "KubeRay follows again", within=SOON, every=LOOK)
         assert len(c.running()) == PODS, "workers went"
+        _lose_one(c)
         c.kept(before.claim, since)
         c.note("H13", "after")
         return (
@@ -162,10 +162,19 @@ def h13(world: World) -> str:
         )
 
 
-def _followed(c: Crew) -> bool:
-    found = c.world.api.get("RayCluster", c.name, c.namespace) or {}
-    status = found.get("status") or {}
-    return bool(status.get("observedGeneration") == found["metadata"]["generation"])
+def _lose_one(c: Crew) -> None:
+    """Delete a worker: KubeRay, which follows again, makes another.
+
+    Its observedGeneration is no sign: version 1.5 writes it only together with another change.
+    """
+    lost = c.running()[0]["metadata"]
+    c.world.api.delete("Pod", lost["name"], c.namespace, grace=0)
+
+    def replaced() -> bool:
+        there = {pod["metadata"]["uid"] for pod in c.running()}
+        return len(there) == PODS and lost["uid"] not in there
+
+    until(replaced, "KubeRay makes up for a lost worker", within=SOON, every=LOOK)
 
 
 def h14(world: World) -> str:
@@ -272,7 +281,10 @@ SCENARIOS: tuple[Scenario, ...] = (
         later=WITHOUT_KEDA,
     ),
     Scenario(
-        id="H13", title="a KubeRay that does not follow: rolled back", play=h13, later=WITHOUT_KEDA
+        id="H13",
+        title="a KubeRay that does not follow: rolled back",
+        play=h13,
+        alone=True,  # the KubeRay of all
     ),
     Scenario(id="H14", title="zero is a request: busy or unknown, nothing goes", play=h14),
 )

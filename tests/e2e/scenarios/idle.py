@@ -18,8 +18,8 @@ from tests.e2e.scenarios.serving import (
 from tests.e2e.waiting import pause, together, until
 from tests.e2e.world import Scenario, World
 
-BY_POLICY = IDLE_AFTER
-"""Seconds; idleAfter of the namespace that the policy speaks of, half of its default."""
+BY_POLICY = IDLE_AFTER + 3
+"""Seconds; idleAfter of the namespace that the policy speaks of, longer than its default."""
 PAST_HPA = 12
 """Seconds of cooldown in which the HPA, if it were asked to, would go down first."""
 NAMESPACES: Mapping[str, Object] = {"i1": {"idleAfter": f"{BY_POLICY:.0f}s"}}

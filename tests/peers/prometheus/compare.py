@@ -110,7 +110,9 @@ def _say(line: str) -> None:
 def _questions(settings: PrometheusSettings) -> Iterator[tuple[str, str, float]]:
     for at in INSTANTS:
         for key in KEYS:
-            named = fleet_queries(settings=settings, key=key, look_back=LOOK_BACK, at=at)
+            named = fleet_queries(
+                settings=settings, key=key, look_back=LOOK_BACK, max_age=90.0, at=at
+            )
             yield from ((name, expression, at) for name, expression in named.items())
         for expression in expressions.for_settings(settings):
             yield "template", expression, at

@@ -4,13 +4,18 @@ The JobSet counts a Job of parallelism 0 as ready and doesn't set it back; Kueue
 spec alone (both measured). All Jobs of the component go, or none.
 """
 
-from scaler.core.hold.owned import controlled_by, marked_by, named
+import re
+
+from scaler.core.hold.owned import controlled_by, named
 from scaler.core.hold.sought import Piece, Refusal, Sought
 from scaler.core.hold.steps import DropMark, SetParallelism
 from scaler.core.hold.words import Cause
 from scaler.core.model import Controlled, JobPart, Mark
 
 _JOB = "Job"
+_NUMBER = re.compile(r"[1-9][0-9]{0,9}")
+_MOST = 2**31 - 1
+"""The API server takes no larger number."""
 
 
 def pieces(sought: Sought) -> tuple[Piece, ...] | Refusal:
@@ -19,7 +24,7 @@ def pieces(sought: Sought) -> tuple[Piece, ...] | Refusal:
     name = scale.target.name
     job_set = named(sought.snapshot, kind="JobSet", namespace=scale.namespace, name=name)
     label = f"JobSet/{name}"
-    if job_set is None and not marked_by(sought.snapshot, scale.key, kind=_JOB):
+    if job_set is None and not sought.marked(_JOB):
         return Refusal(cause=Cause.TARGET_MISSING, message=f"{label} does not exist")
     if job_set is not None and job_set.deleting:
         return Refusal(cause=Cause.TARGET_MISSING, message=f"{label} is being deleted")
@@ -30,13 +35,12 @@ def jobs_in(
     sought: Sought, job_set: Controlled | None, *, label: str
 ) -> tuple[Piece, ...] | Refusal:
     """Find the component's Jobs in a JobSet, and all that bear our mark."""
-    snapshot, scale = sought.snapshot, sought.scale
     uids = () if job_set is None else (job_set.uid,)
-    children = controlled_by(snapshot, uids, kind=_JOB)
+    children = controlled_by(sought.snapshot, uids, kind=_JOB)
     if any(not isinstance(one.part, JobPart) for one in children):
         return Refusal(cause=Cause.SOURCE_UNKNOWN, message=f"the Jobs of {label} were not read")
     found = {one.uid: one for one in children if _belongs(one, sought.component)}
-    found |= {one.uid: one for one in marked_by(snapshot, scale.key, kind=_JOB)}
+    found |= {one.uid: one for one in sought.marked(_JOB)}
     jobs = sorted(found.values(), key=lambda one: one.name)
     if not jobs:
         message = f"{label} has no Job of replicatedJob {sought.component}"
@@ -81,14 +85,19 @@ def _write(job: Controlled, mark: Mark, *, parallelism: int, taking: bool) -> Se
 
 def _original(mark: Mark, sought: Sought, jobs: int) -> int:
     """Read the mark; where somebody spoilt it, each Job has its share of the podset."""
-    if mark.was.isascii() and mark.was.isdigit() and int(mark.was) > 0:
+    if _NUMBER.fullmatch(mark.was) and int(mark.was) <= (_pods(sought) or _MOST):
         return int(mark.was)
     return _share(sought, jobs)
 
 
 def _share(sought: Sought, jobs: int) -> int:
     """Divide the podset's pods by its Jobs, which are alike."""
+    return max(1, _pods(sought) // jobs)
+
+
+def _pods(sought: Sought) -> int:
+    """Count the podset's pods, as held or else as its Workload has them; 0 = not known."""
     pod_sets = () if sought.workload is None else sought.workload.pod_sets
     count = next((one.count for one in pod_sets if one.name.lower() == sought.component), 0)
     held = {name.lower(): pods for name, pods in sought.held.items()}
-    return max(1, held.get(sought.component, count) // jobs)
+    return held.get(sought.component, count)

@@ -4,6 +4,8 @@ Kueue counts replicas x numOfHosts of a group and never reads `suspend` (measure
 admission and usage stay).
 """
 
+from dataclasses import replace
+
 from scaler.core.hold.owned import named
 from scaler.core.hold.sought import Piece, Refusal, Sought
 from scaler.core.hold.steps import DropMark, SetGroup
@@ -45,8 +47,15 @@ def _piece(
 ) -> Piece:
     group = part.groups[place]
     own = mark or sought.mark(component=sought.component, was=_WAS)
-    take = SetGroup(cluster=cluster.key, index=place, group=group.name, suspend=True, mark=own)
-    give = SetGroup(cluster=cluster.key, index=place, group=group.name, suspend=False, mark=own)
+    take = SetGroup(
+        cluster=cluster.key,
+        uid=cluster.uid,
+        index=place,
+        group=group.name,
+        suspend=True,
+        mark=own,
+    )
+    give = replace(take, suspend=False)
     return Piece(
         uid=cluster.uid,
         label=f"group {group.name} of {KIND}/{cluster.name}",

@@ -4,7 +4,7 @@ The RayJob controller never writes the child's spec back (measured), and a retry
 makes a fresh child of full size: a hold goes with its child.
 """
 
-from scaler.core.hold.owned import controlled_by, marked_by
+from scaler.core.hold.owned import controlled_by
 from scaler.core.hold.sought import Piece, Refusal, Sought
 from scaler.core.hold.targets.ray_cluster import KIND, group_in
 from scaler.core.hold.words import Cause
@@ -27,7 +27,7 @@ def _child(sought: Sought) -> Controlled | None:
     """
     snapshot, scale = sought.snapshot, sought.scale
     hold = scale.status.hold
-    marked = marked_by(snapshot, scale.key, kind=KIND)
+    marked = sought.marked(KIND)
     children = controlled_by(snapshot, sought.owner_uids, kind=KIND)
     held = None if hold is None else snapshot.owners.get(hold.target_uid)
     if held is not None and not held.deleting:

@@ -1,6 +1,6 @@
 """A TrainJob's workers: the child Jobs of its JobSet (Trainer v2)."""
 
-from scaler.core.hold.owned import controlled_by, marked_by, named
+from scaler.core.hold.owned import controlled_by, named
 from scaler.core.hold.sought import Piece, Refusal, Sought
 from scaler.core.hold.targets.job_set import jobs_in
 from scaler.core.hold.words import Cause
@@ -10,7 +10,7 @@ from scaler.core.model import Controlled
 def pieces(sought: Sought) -> tuple[Piece, ...] | Refusal:
     """Find the child Jobs in the JobSet that the TrainJob controls."""
     job_set, label = _job_set(sought), f"TrainJob/{sought.scale.target.name}"
-    if job_set is None and not marked_by(sought.snapshot, sought.scale.key, kind="Job"):
+    if job_set is None and not sought.marked("Job"):
         message = f"{label} has no JobSet of its own now"
         return Refusal(cause=Cause.TARGET_MISSING, message=message)
     return jobs_in(sought, job_set, label=label)

@@ -1,0 +1,227 @@
+"""What kustomize and Helm make of deploy/: the same objects, and what the tests take them to be."""
+
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import yaml
+
+import scaler
+from tests.golang import GoModule
+from tests.kustomized import DEPLOY, Document, containers, rendered
+from tests.report import Report
+
+NAME = "kueue-gpu-scaler"
+CHART = DEPLOY / "chart"
+INSTALLERS = GoModule(
+    name="installers",
+    source=Path(__file__).parent / "installers",
+    programs=("helm", "kustomize"),
+    first_build="about 3 minutes on two cores",
+)
+OWN_LABELS = {
+    "app.kubernetes.io/managed-by": "Helm",
+    "helm.sh/chart": f"{NAME}-{scaler.__version__}",
+}
+"""Of every object of the chart, and of no other."""
+KEPT = {"helm.sh/resource-policy": "keep"}
+"""Annotation of the chart's CRD alone."""
+SWITCHES = {
+    "actuator": "actuator.enabled",
+    "openshift": "openshift.enabled",
+    "servicemonitor": "serviceMonitor.enabled",
+    "podmonitor": "podMonitor.enabled",
+}
+"""The chart's value for each component."""
+COMBINATIONS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("actuator",),
+    ("openshift", "servicemonitor"),
+    ("actuator", "podmonitor"),
+    ("actuator", "openshift", "servicemonitor", "podmonitor"),
+)
+OPENSHIFT_POLICY = DEPLOY / "overlays" / "openshift" / "policy.yaml"
+Objects: TypeAlias = Mapping[tuple[str, str], Document]
+
+
+def run(report: Report) -> None:
+    """Hold each rendering against its counterpart."""
+    with tempfile.TemporaryDirectory(dir=DEPLOY.parent / ".build") as folder:
+        _kustomizations(report)
+        _of_users(report, Path(folder))
+        _charts(report, Path(folder))
+        _refusals(report, Path(folder))
+
+
+# --- kustomize -----------------------------------------------------------------------------------
+
+
+def _kustomizations(report: Report) -> None:
+    """The tests read kustomizations without kustomize; here is that they read them right."""
+    overlays = sorted(path.parent for path in DEPLOY.glob("overlays/*/kustomization.yaml"))
+    for folder in (DEPLOY, *overlays):
+        name = folder.relative_to(DEPLOY.parent)
+        _same(
+            report, f"{name} as kustomize makes it", _kustomized(folder), _keyed(rendered(folder))
+        )
+
+
+def _of_users(report: Report, folder: Path) -> None:
+    """A kustomization as the README shows it: another image, policy and namespace."""
+    whole = _kustomization(
+        folder,
+        ["actuator", "openshift"],
+        policy="{}\n",
+        namespace="elsewhere",
+        image="example.com/x",
+    )
+    found = _kustomized(whole)
+    places = {each["metadata"].get("namespace", "elsewhere") for each in found.values()}
+    places |= {
+        subject["namespace"] for each in found.values() for subject in each.get("subjects", ())
+    }
+    report.check("another namespace reaches every object", ok=places == {"elsewhere"}, found=places)
+    images = {each["image"] for wanted in found.values() for each in containers(wanted)}
+    want = {f"example.com/x:{scaler.__version__}"}
+    report.check("another image reaches both Deployments", ok=images == want, found=images)
+    policy = found["ConfigMap", f"{NAME}-policy"]["data"]
+    report.check("another policy replaces the one there", ok=policy == {"policy.yaml": "{}\n"})
+
+
+def _kustomization(
+    folder: Path,
+    components: Sequence[str],
+    *,
+    policy: str | None = None,
+    namespace: str | None = None,
+    image: str | None = None,
+) -> Path:
+    """Write a kustomization over deploy/, as a user does."""
+    into = Path(tempfile.mkdtemp(dir=folder))
+    deploy = "../" * len(into.relative_to(DEPLOY.parent).parts) + "deploy"
+    content: Document = {
+        "resources": [deploy],
+        "components": [f"{deploy}/components/{each}" for each in components],
+    }
+    if policy is not None:
+        (into / "policy.yaml").write_text(policy)
+        files = {"files": ["policy.yaml"], "behavior": "replace", "namespace": NAME}
+        content["configMapGenerator"] = [{"name": f"{NAME}-policy", **files}]
+        content["generatorOptions"] = {"disableNameSuffixHash": True}
+    if namespace is not None:
+        content["namespace"] = namespace
+    if image is not None:
+        content["images"] = [{"name": NAME, "newName": image}]
+    (into / "kustomization.yaml").write_text(yaml.safe_dump(content))
+    return into
+
+
+# --- Helm ----------------------------------------------------------------------------------------
+
+
+def _charts(report: Report, folder: Path) -> None:
+    """Each switch of the chart gives what the component of its name gives."""
+    for components in COMBINATIONS:
+        policy = OPENSHIFT_POLICY.read_text() if "openshift" in components else None
+        want = dict(_kustomized(_kustomization(folder, components, policy=policy)))
+        values = [f"{SWITCHES[each]}=true" for each in components]
+        title = f"the chart with {', '.join(values) or 'its default values'}"
+        whole = _chart("namespace.create=true", *values)
+        _same(report, f"{title}, and namespace.create, is its kustomization", whole, want)
+        # Helm makes the namespace of a release, and takes none that is there already.
+        del want["Namespace", NAME]
+        _same(report, f"{title} is that but for the Namespace", _chart(*values), want)
+
+
+def _refusals(report: Report, folder: Path) -> None:
+    """What is no value is refused, at every depth."""
+    for values in ({"replica": 3}, {"actuator": {"on": True}}, {"replicas": 0}, {"image": "x"}):
+        path = folder / "values.yaml"
+        path.write_text(yaml.safe_dump(values))
+        done = _helm("template", NAME, str(CHART), f"--values={path}")
+        named = str(next(iter(values))) in done.stderr
+        report.check(
+            f"the chart refuses {values}",
+            ok=done.returncode != 0 and named,
+            found=done.stderr[-300:],
+        )
+    done = _helm("lint", "--strict", str(CHART))
+    report.check("helm lint finds nothing", ok=done.returncode == 0, found=done.stdout)
+    _two_releases(report)
+
+
+def _two_releases(report: Report) -> None:
+    """Releases of two names share no object; the CRD is installed by one of them."""
+    first, second = _chart(), _chart("crds.install=false", release="second")
+    report.check("two releases share no object", ok=not first.keys() & second.keys())
+    pods = second["Deployment", f"second-{NAME}"]["spec"]["template"]["metadata"]["labels"]
+    selector = first["Service", NAME]["spec"]["selector"]
+    report.check("nor finds one the other's pods", ok=not selector.items() <= pods.items())
+
+
+def _chart(*values: str, release: str = NAME) -> Objects:
+    """Give the chart's objects without what is Helm's alone.
+
+    Raises:
+        RuntimeError: Helm refused, or one lacks what all of the chart have.
+    """
+    settings = [word for each in values for word in ("--set", each)]
+    done = _helm("template", release, str(CHART), f"--namespace={NAME}", *settings)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    objects = _keyed(yaml.safe_load_all(done.stdout))
+    for each in objects.values():
+        _take(each["metadata"]["labels"], OWN_LABELS)
+        if each["kind"] == "CustomResourceDefinition":
+            _take(each["metadata"], {"annotations": KEPT})
+    return objects
+
+
+def _take(found: Document, own: Document) -> None:
+    """Take keys away that have just these values."""
+    for key, value in own.items():
+        if found.pop(key, None) != value:
+            raise RuntimeError(f"{key} is not {value}")
+
+
+def _helm(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [str(INSTALLERS.program("helm")), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+# --- both ----------------------------------------------------------------------------------------
+
+
+def _kustomized(folder: Path) -> Objects:
+    """Give what kustomize makes of a folder.
+
+    Raises:
+        RuntimeError: it refused.
+    """
+    command = [str(INSTALLERS.program("kustomize")), "build", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    return _keyed(yaml.safe_load_all(done.stdout))
+
+
+def _keyed(objects: Iterable[Document | None]) -> Objects:
+    """Give objects by kind and name; none may be there twice."""
+    found: dict[tuple[str, str], Document] = {}
+    for each in objects:
+        if each is None:
+            continue  # a template that gave nothing
+        key = each["kind"], each["metadata"]["name"]
+        if key in found:
+            raise RuntimeError(f"{key} twice")
+        found[key] = each
+    return found
+
+
+def _same(report: Report, what: str, found: Objects, want: Objects) -> None:
+    """Compare object by object, and name those that differ."""
+    keys = sorted(found.keys() | want.keys())
+    other = ["/".join(key) for key in keys if found.get(key) != want.get(key)]
+    report.check(what, ok=bool(want) and not other, found=other, measured=f"{len(want)} objects")
