@@ -38,8 +38,8 @@ _secrets: set[str] = set()
 
 def hide(secret: str) -> None:
     """Never show a text again that was read as a secret: a token, a password, a header's value."""
-    if len(secret) >= _SHORTEST:
-        _secrets.add(secret)
+    # Line by line: where it can't be sent for a line break, it is quoted with that written out.
+    _secrets.update(line for line in (secret, *secret.splitlines()) if len(line) >= _SHORTEST)
 
 
 def redacted(text: str) -> str:

@@ -15,7 +15,8 @@ from scaler import log
 from scaler.core.policy import PrometheusSettings
 from scaler.kube.credentials import find_credentials
 from scaler.prometheus.failure import describe
-from scaler.prometheus.session import Connection, QueryFailedError
+from scaler.prometheus.session import Connection
+from scaler.prometheus.vector import QueryFailedError
 
 TOKEN = "sha256~Wm9rLTk4NzY1NDMyMQ"
 """As OpenShift makes them."""

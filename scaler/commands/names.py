@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from scaler.core.model import Name
 
@@ -51,7 +51,7 @@ class Named:
     """Namespace (empty for a ClusterQueue) and name."""
 
     def __str__(self) -> str:
-        return f"{self.sort} {'/'.join(part for part in self.name if part)}"
+        return f"{self.sort} {_written(self.name)}"
 
 
 def named(text: str, namespace: str | None) -> Named:
@@ -81,11 +81,22 @@ def _placed(text: str, namespace: str | None) -> "Name":
 
 def not_there(what: Named, names: "Iterable[Name]", *, told: str, which: str) -> str:
     """Say that there is no such object: which may be meant, and which there are."""
-    there = sorted("/".join(part for part in name if part) for name in names)
+    there = sorted(names)
     if not there:
         return f"{what} {told}; there is none"
-    wanted = "/".join(part for part in what.name if part)
-    close = get_close_matches(wanted, there, n=1)
-    meant = f"do you mean {close[0]}? " if close else ""
+    close = _close(what.name, there)
+    meant = "" if close is None else f"do you mean {_written(close)}? "
     more = f" and {len(there) - SHOWN} more" if len(there) > SHOWN else ""
-    return f"{what} {told}; {meant}{which} {', '.join(there[:SHOWN])}{more}"
+    return f"{what} {told}; {meant}{which} {', '.join(map(_written, there[:SHOWN]))}{more}"
+
+
+def _close(name: "Name", names: "Sequence[Name]") -> "Name | None":
+    """Give the closest of the same namespace; where it has none, of the others."""
+    beside = {one[1]: one for one in names if one[0] == name[0]}
+    others = {_written(one): one for one in names}
+    wanted, known = (name[1], beside) if beside else (_written(name), others)
+    return next((known[one] for one in get_close_matches(wanted, known, n=1)), None)
+
+
+def _written(name: "Name") -> str:
+    return "/".join(part for part in name if part)

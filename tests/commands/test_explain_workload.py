@@ -55,7 +55,7 @@ def test_one_that_waits_for_quota_is_told_what_lets_it_in(cluster: Furnished) ->
     beyond_quota(cluster)
     views = [explained(cluster, name, VISION)[1] for name in workloads(cluster, VISION)]
     (waiting, *_) = [one for one in views if one.get("changes")]
-    assert waiting["workloadClass"] in ("D", "J")
+    assert waiting["workloadClass"] in ("B", "D", "J")
     (counting,) = waiting["counting"]
     assert counting["counts"] is False
     assert counting["why"].startswith("no quota is free")

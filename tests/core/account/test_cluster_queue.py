@@ -99,7 +99,7 @@ def test_why_nothing_is_admitted_is_told() -> None:
         ({"inactive": "FlavorNotFound"}, "it is not Active: FlavorNotFound"),
         ({}, ""),
     ):
-        queue = make_cluster_queue(name="a", **changes)  # type: ignore[arg-type] # one at a time
+        queue = make_cluster_queue(name="a", **changes)
         assert account(cluster(waiting("w", gpus=1), queues=(queue,)), "a").closed == said
 
 

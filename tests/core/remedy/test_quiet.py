@@ -124,16 +124,15 @@ def test_pods_that_lack_or_are_not_ready_are_told() -> None:
 
 def test_the_wake_query_is_told_with_the_value_that_it_gives() -> None:
     """Law: above 0 it wakes, and it goes back without."""
-    metadata = {"wake": "requests", "replicas": "2"}
     zero = cluster(pods=[], answers={KEY: QueryAnswer(at=NOW, on=False)})
-    decision, found = told(zero, policy=ASKING, **metadata)
+    decision, found = told(zero, policy=ASKING, wake="requests", replicas="2")
     assert decision.reason is Reason.AT_ZERO
     remedy = pulled(found, Lever.QUERY)
     assert remedy.text == (
         "woken by a request: query requests above 0: the value is 2 instead of 0"
     )
     woken = replace(zero, answers={KEY: QueryAnswer(at=NOW, on=True)})
-    decision, found = told(woken, policy=ASKING, **metadata)
+    decision, found = told(woken, policy=ASKING, wake="requests", replicas="2")
     assert (decision.reason, decision.value) == (Reason.WAKE, 2)
     back = pulled(found, Lever.QUERY)
     assert back.then is not None
