@@ -1,4 +1,5 @@
-# Needs Python 3.11 or newer and make, nothing else. `make peers` and `make e2e` also use Go.
+# Needs Python 3.11 or newer and make, nothing else. `make peers` and `make e2e` also use Go,
+# and `make peers` Chromium.
 SHELL := /bin/sh
 PYTHON ?= python3
 VENV := .venv
@@ -11,7 +12,7 @@ DEV_GROUP := import tomllib; \
 	print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto roles lock clean
+.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto roles reference lock clean
 
 help: ## show this list
 	@echo 'kueue-gpu-scaler'
@@ -50,16 +51,17 @@ layers: setup ## import-linter: imports point one way
 	@echo '== import-linter'
 	@$(BIN)/lint-imports
 
-generated: setup ## scaler/pb is what protos/ gives, and deploy/'s Roles what the code asks for
-	@echo '== generated code'
+generated: setup ## scaler/pb is what protos/ gives; deploy/'s Roles and docs/reference what the code gives
+	@echo '== generated code, Roles and pages'
 	@$(BIN)/python protos/generate.py --check
 	@$(BIN)/python deploy/roles.py --check
+	@$(BIN)/python -m docs.generate --check
 
 unit: setup ## pytest alone
 	@echo '== pytest'
 	@$(BIN)/pytest -n auto --maxprocesses 8
 
-peers: setup ## try it against KEDA's own client, Helm, kustomize, a real Prometheus; needs Go
+peers: setup ## try it against KEDA, Prometheus, Helm, kustomize and Chromium; needs Go
 	@$(BIN)/python -m tests.peers.run
 
 e2e: setup ## play every scenario with the real KEDA, Kueue, Prometheus ...; needs Go
@@ -79,6 +81,9 @@ proto: setup ## generate scaler/pb anew
 
 roles: setup ## write the rules of deploy/'s Roles anew
 	@$(BIN)/python deploy/roles.py
+
+reference: setup ## write docs/reference anew from the code
+	@$(BIN)/python -m docs.generate
 
 lock: setup ## resolve the dependencies anew, newest versions
 	@CUSTOM_COMPILE_COMMAND='make lock' $(PIP_COMPILE) --upgrade \

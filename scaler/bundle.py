@@ -2,10 +2,12 @@
 
 Layout: `now`, `policy.yaml`, `trigger.yaml`, `objects/PLURAL.yaml` (or .yml, .json), `samples.om`.
 A kind without a file is a source that did not sync; without `samples.om` Prometheus is down.
-`trigger.yaml` is the ScaledObject. A target of no watched kind, like a MachineSet, has its size
-from the HPA that the ScaledObject's status.hpaName names, in `horizontalpodautoscalers.yaml`, with
-the labels or the owner that KEDA gave it. An exporter's own pod belongs into `pods.yaml` where
-series are named by it: a pod that is not there is taken for gone, and its series count for nobody.
+`trigger.yaml` is the ScaledObject, or a WorkerScale: then it is planned, from the objects that
+would be changed too, as in `rayclusters.yaml`. A target of no watched kind, like a MachineSet, has
+its size from the HPA that the ScaledObject's status.hpaName names, which is in
+`horizontalpodautoscalers.yaml` with the labels or the owner that KEDA gave it. An exporter's own
+pod belongs into `pods.yaml` where series are named by it: a pod that is not there is taken for
+gone, and its series count for nobody.
 """
 
 from collections.abc import Iterable
@@ -18,9 +20,10 @@ import yaml
 from scaler.core.decide import decide
 from scaler.core.decision import Decision
 from scaler.core.idle.wanted import wanted
-from scaler.core.model import Instant, Kind, ScaledObject, SourceState
+from scaler.core.model import Instant, Kind, Name, ScaledObject, SourceState, WorkerScale
 from scaler.core.policy import Policy
 from scaler.core.quantity import instant
+from scaler.core.scales import refs_of_scale
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import Problem, TriggerRef
 from scaler.kube.decode import decode
@@ -33,6 +36,7 @@ from scaler.sim.openmetrics import OpenMetricsError, read_samples
 from scaler.sim.readings import read_usage
 
 ENDINGS = (".yaml", ".yml", ".json")
+_ASKED = {"ScaledObject": Kind.SCALED_OBJECTS, "WorkerScale": Kind.WORKER_SCALES}
 _UNREADABLE = (
     yaml.YAMLError,
     LookupError,
@@ -70,7 +74,9 @@ class Bundle:
     at: Instant
     policy: Policy
     refs: tuple[TriggerRef, ...]
-    """The triggers of trigger.yaml that are ours, in its order."""
+    """The triggers of trigger.yaml that are ours, in its order; those that decide for its scale."""
+    scale: Name | None
+    """The WorkerScale of trigger.yaml; None where that is a ScaledObject or a trigger."""
     snapshot: Snapshot
 
     def decisions(self) -> tuple[Decision, ...]:
@@ -127,10 +133,10 @@ def load(folder: Path, *, also: Iterable[TriggerRef] = ()) -> Bundle:
     policy = _policy(reading)
     joiner = Joiner(bundle=True)
     listed = _objects(reading, joiner, at)
-    refs = _trigger(reading, joiner, at, listed)
+    asked = _trigger(reading, joiner, at, listed)
     if reading.problems:
         raise BadBundle(reading.problems)
-    return _join(reading, joiner, at=at, policy=policy, refs=refs, also=also)
+    return _join(reading, joiner, at=at, policy=policy, asked=asked, also=also)
 
 
 def _now(reading: _Reading) -> Instant:
@@ -198,24 +204,30 @@ def _apply(reading: _Reading, joiner: Joiner, kind: Kind, name: str) -> None:
     joiner.apply(Listed(kind=kind, records=records, skipped=skipped))
 
 
-def _trigger(
-    reading: _Reading, joiner: Joiner, at: Instant, listed: set[Kind]
-) -> tuple[TriggerRef, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What trigger.yaml asks about: triggers, or a WorkerScale."""
+
+    refs: tuple[TriggerRef, ...] = ()
+    scale: WorkerScale | None = None
+
+
+def _trigger(reading: _Reading, joiner: Joiner, at: Instant, listed: set[Kind]) -> _Asked:
     documents = reading.documents("trigger.yaml")
     if not documents or not isinstance(documents[0], dict):
-        allowed = "a ScaledObject, or a map of namespace, name and scalerMetadata, is"
+        allowed = "a ScaledObject, a WorkerScale, or a map of namespace, name and scalerMetadata is"
         reading.refuse("trigger.yaml", "(nothing)" if not documents else documents[0], allowed)
-        return ()
-    if documents[0].get("kind") == "ScaledObject":
-        return _of_scaled_object(reading, joiner, documents[0], at, listed)
+        return _Asked()
+    kind = _ASKED.get(str(documents[0].get("kind")))
+    if kind is not None:
+        return _of_object(reading, joiner, kind, documents[0], alive=None if kind in listed else at)
     try:
         plain = msgspec.convert(documents[0], _PlainTrigger, strict=False)
     except msgspec.ValidationError as error:
         reading.refuse("trigger.yaml", error, "namespace, name and scalerMetadata (texts) are")
-        return ()
-    return (
-        TriggerRef.of(namespace=plain.namespace, name=plain.name, metadata=plain.scaler_metadata),
-    )
+        return _Asked()
+    ref = TriggerRef.of(namespace=plain.namespace, name=plain.name, metadata=plain.scaler_metadata)
+    return _Asked(refs=(ref,))
 
 
 class _PlainTrigger(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -226,27 +238,36 @@ class _PlainTrigger(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     scaler_metadata: dict[str, str]
 
 
-def _of_scaled_object(
-    reading: _Reading, joiner: Joiner, document: object, at: Instant, listed: set[Kind]
-) -> tuple[TriggerRef, ...]:
-    """Add the ScaledObject to the others, so that the decision sees its target and bounds."""
-    decoded = decode(Kind.SCALED_OBJECTS, msgspec.json.encode(document))
-    objects = [record for record in decoded.records if isinstance(record, ScaledObject)]
-    if not objects:
-        reading.refuse("trigger.yaml", "(not decodable)", "a ScaledObject with triggers is")
-        return ()
-    if Kind.SCALED_OBJECTS not in listed:
-        joiner.apply(
-            SourceChanged(kind=Kind.SCALED_OBJECTS, state=SourceState(synced=True, last_alive=at))
-        )
-    joiner.apply(Changed(kind=Kind.SCALED_OBJECTS, record=objects[0]))
-    alone = Snapshot(at=at, scaled_objects={objects[0].key: objects[0]})
+def _of_object(
+    reading: _Reading, joiner: Joiner, kind: Kind, document: object, *, alive: Instant | None
+) -> _Asked:
+    """Add the object to the others, so that the decision sees its target and bounds.
+
+    `alive` is when its kind was listed, where it has no file of its own that says so.
+    """
+    decoded = decode(kind, msgspec.json.encode(document))
+    for record in decoded.records:
+        if alive is not None:
+            state = SourceState(synced=True, last_alive=alive)
+            joiner.apply(SourceChanged(kind=kind, state=state))
+        joiner.apply(Changed(kind=kind, record=record))
+        if isinstance(record, WorkerScale):
+            return _Asked(scale=record)
+        if isinstance(record, ScaledObject):
+            return _triggers_of(reading, record)
+    said = next(iter(decoded.problems), "(not decodable)")
+    reading.refuse("trigger.yaml", said, "a ScaledObject with triggers, or a WorkerScale, is")
+    return _Asked()
+
+
+def _triggers_of(reading: _Reading, scaled_object: ScaledObject) -> _Asked:
+    alone = Snapshot(at=0.0, scaled_objects={scaled_object.key: scaled_object})
     refs = tuple(refs_of(alone))
     if not refs:
         reading.refuse(
             "trigger.yaml", "(no trigger of ours)", "an external trigger with the key signal is"
         )
-    return refs
+    return _Asked(refs=refs)
 
 
 def _join(
@@ -255,11 +276,13 @@ def _join(
     *,
     at: Instant,
     policy: Policy,
-    refs: tuple[TriggerRef, ...],
+    asked: _Asked,
     also: Iterable[TriggerRef],
 ) -> Bundle:
     """Join the objects, find out which readings the triggers want, and add those."""
     before, _ = joiner.snapshot(at=at)
+    scale = asked.scale
+    refs = asked.refs if scale is None else refs_of_scale(before, scale)
     every = {*refs, *refs_of(before), *also}
     want = wanted(snapshot=before, refs=every, policy=policy, now=at)
     text = reading.text("samples.om")
@@ -271,4 +294,5 @@ def _join(
     read = read_usage(samples, policy=policy, usage=want.usage, queries=want.queries, at=at)
     joiner.apply(UsageRead(usage=read.usage, answers=read.answers))
     snapshot, _ = joiner.snapshot(at=at)
-    return Bundle(at=at, policy=policy, refs=refs, snapshot=snapshot)
+    name = None if scale is None else scale.key
+    return Bundle(at=at, policy=policy, refs=refs, scale=name, snapshot=snapshot)

@@ -1,6 +1,6 @@
 """The command line, one subcommand a job.
 
-Exit codes: 0 done, 1 a demo that failed, 2 bad input, 3 HOLD.
+What a process ends with is `scaler.commands.arguments.Exit`.
 """
 
 import argparse
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import scaler
 from scaler.commands import actuate, capture, check, demo, explain, serve
-from scaler.commands.arguments import HelpFormatter, examples, program
+from scaler.commands.arguments import Exit, HelpFormatter, examples, program
 
 DESCRIPTION = "Scale GPU node pools and idle GPU workers from what Kueue and DCGM say, for KEDA."
 
@@ -41,7 +41,7 @@ def entry(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(argv)
     except KeyboardInterrupt:
-        return 130
+        return Exit.INTERRUPTED
     except BrokenPipeError:
         # The reader (head, less) has gone; nothing is left to be said to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,14 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
-from scaler.actuator.planning import plan_within_policy
 from scaler.core.decide import decide
 from scaler.core.decision import Decision
-from scaler.core.hold.steps import Plan
 from scaler.core.idle.wanted import Wanted, wanted
-from scaler.core.model import Instant, Kind, Name, SourceState, WorkerScale
+from scaler.core.model import Instant, Kind, Name, SourceState
 from scaler.core.policy import Policy
-from scaler.core.scales import refs_of_scale
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import TriggerRef
 from scaler.kube.api import JSON, Api, Stream
@@ -67,21 +64,6 @@ class Look:
         """Give the ScaledObjects that have such triggers, sorted."""
         scaled_objects = self.snapshot.scaled_objects
         return tuple(sorted({ref.key for ref in refs_of(self.snapshot)} & scaled_objects.keys()))
-
-    def plan(self, scale: WorkerScale) -> tuple[Plan, tuple[Decision, ...]]:
-        """Plan a WorkerScale; give the plan, and the Decisions that it rests on."""
-        decisions = tuple(
-            decide(snapshot=self.snapshot, ref=ref, policy=self.policy, now=self.at)
-            for ref in refs_of_scale(self.snapshot, scale)
-        )
-        planned = plan_within_policy(
-            snapshot=self.snapshot,
-            scale=scale,
-            decisions=decisions,
-            policy=self.policy,
-            now=self.at,
-        )
-        return planned, decisions
 
     def decisions(self, scaled_object: Name) -> tuple[Decision, ...]:
         """Decide each trigger of a ScaledObject."""

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -12,7 +13,23 @@ if TYPE_CHECKING:
 else:
     Commands = object
 
-BAD_INPUT = 2
+
+class Exit(IntEnum):
+    """What a process ends with; every command keeps to these."""
+
+    DONE = 0
+    """Done; of `check`, nothing worse than warnings; of `explain`, decisions came out."""
+    FAILED = 1
+    """A step of the demo did not happen."""
+    BAD_INPUT = 2
+    """Bad input or a bad command line; of `serve` and `actuate`, also no way to start."""
+    HOLD = 3
+    """A decision is a hold, or not enough is known to tell."""
+    INTERRUPTED = 130
+    """Ended by Ctrl-C."""
+
+
+BAD_INPUT = Exit.BAD_INPUT
 _EXAMPLES = "examples:"
 POLICY = Path("/etc/kueue-gpu-scaler/policy.yaml")
 """Where a pod has its policy mounted."""

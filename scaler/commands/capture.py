@@ -17,9 +17,10 @@ from scaler.commands.scaled_objects import (
 )
 
 if TYPE_CHECKING:
+    from scaler.bundle import Bundle
     from scaler.commands.capture_files import Captured, Written
     from scaler.core.decision import Decision
-    from scaler.core.model import Name
+    from scaler.core.model import Kind, Name
     from scaler.core.trigger import TriggerRef
     from scaler.live import Look
 
@@ -29,10 +30,10 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "capture",
         help="write a decision of a live cluster into a folder",
-        description="Write all that a decision is made from into a folder: a "
-        "bundle, which `explain --bundle` decides from again without any network. It holds only "
-        "the fields that are read, of all namespaces; no Secret and no environment variable is "
-        "among them.",
+        description="Write all that a decision, or a WorkerScale's plan, is made from into a "
+        "folder: a bundle, which `explain --bundle` decides from again without any network. It "
+        "holds only the fields that are read, of all namespaces; no Secret and no environment "
+        "variable is among them.",
         epilog=examples(
             "capture ./report team-a/llm --policy policy.yaml",
             "capture ./report workerscale/train -n team-a",
@@ -99,10 +100,11 @@ def _captured(args: argparse.Namespace) -> "Captured":
     refusal = unknown(look, what)
     if refusal is not None:
         raise ValueError(refusal)
-    scaled_object, refs = _triggers(look, what)
+    kind, refs = _triggers(look, what)
     return Captured(
         look=look,
-        scaled_object=scaled_object,
+        kind=kind,
+        name=what.name,
         refs=refs,
         policy_text=text,
         copies=copies,
@@ -110,20 +112,19 @@ def _captured(args: argparse.Namespace) -> "Captured":
     )
 
 
-def _triggers(look: "Look", what: Named) -> "tuple[Name | None, tuple[TriggerRef, ...]]":
-    """Give the triggers that decide for what is captured, and whose ScaledObject's they are."""
+def _triggers(look: "Look", what: Named) -> "tuple[Kind | None, tuple[TriggerRef, ...]]":
+    """Give the kind of what is captured, and the triggers that decide for it."""
     from scaler.core.account.readers import own_ref
+    from scaler.core.model import Kind
     from scaler.core.scales import refs_of_scale
     from scaler.core.trigger import TriggerRef
 
     match what.sort:
         case Sort.SCALED_OBJECT:
-            return what.name, look.refs(what.name)
+            return Kind.SCALED_OBJECTS, look.refs(what.name)
         case Sort.WORKER_SCALE:
-            first, *_ = refs_of_scale(look.snapshot, look.snapshot.worker_scales[what.name])
-            if first.key in look.snapshot.scaled_objects:
-                return first.key, look.refs(first.key)
-            return None, (first,)
+            scale = look.snapshot.worker_scales[what.name]
+            return Kind.WORKER_SCALES, refs_of_scale(look.snapshot, scale)
         case Sort.WORKLOAD:
             return None, (own_ref(what.name),)
         case Sort.CLUSTER_QUEUE:
@@ -137,8 +138,23 @@ def _tell(folder: Path, captured: "Captured", written: "Sequence[Written]", out:
     for one in written:
         there = one.what if one.there else f"(no file) {one.what}"
         print(f"  {one.name:<38} {there}", file=out)
-    print(_compared(folder, _decided(captured)), file=out)
+    print(_compared(folder, captured), file=out)
     print(f"Read it: {program()} explain --bundle {folder}", file=out)
+
+
+def _compared(folder: Path, captured: "Captured") -> str:
+    """Decide from the bundle as well, and say where that comes out otherwise."""
+    from scaler.bundle import load
+
+    bundle, look = load(folder), captured.look
+    if bundle.scale is None:
+        live = tuple(map(_told, _decided(captured)))
+        again = tuple(map(_told, bundle.decisions()))
+    else:
+        live, again = _planned(look, bundle.scale), _planned(bundle, bundle.scale)
+    if live == again:
+        return f"Decides as the cluster did: {', '.join(live)}"
+    return f"Decides otherwise than the cluster did ({', '.join(live)}): {', '.join(again)}"
 
 
 def _decided(captured: "Captured") -> "tuple[Decision, ...]":
@@ -146,22 +162,22 @@ def _decided(captured: "Captured") -> "tuple[Decision, ...]":
     from scaler.core.decide import decide
 
     look = captured.look
-    snapshot = replace(look.snapshot, bundle=captured.scaled_object is None)
+    snapshot = look.snapshot if captured.kind else replace(look.snapshot, bundle=True)
     return tuple(
         decide(snapshot=snapshot, ref=ref, policy=look.policy, now=look.at) for ref in captured.refs
     )
 
 
-def _compared(folder: Path, live: "Sequence[Decision]") -> str:
-    """Decide from the bundle as well, and say where that comes out otherwise."""
-    from scaler.bundle import load
+def _planned(seen: "Look | Bundle", name: "Name") -> tuple[str, ...]:
+    """Tell the plan of a WorkerScale, and the decisions that it rests on."""
+    from scaler.actuator.planning import decided_plan
 
-    again = load(folder).decisions()
-    told = [_told(decision) for decision in live]
-    if told == [_told(decision) for decision in again]:
-        return f"Decides as the cluster did: {', '.join(told)}"
-    other = ", ".join(map(_told, again))
-    return f"Decides otherwise than the cluster did ({', '.join(told)}): {other}"
+    scale = seen.snapshot.worker_scales[name]
+    plan, decisions = decided_plan(
+        snapshot=seen.snapshot, scale=scale, policy=seen.policy, now=seen.at
+    )
+    steps = [type(step).__name__ for step in plan.steps]
+    return f"{plan.state} {plan.cause}", *steps, *map(_told, decisions)
 
 
 def _told(decision: "Decision") -> str:

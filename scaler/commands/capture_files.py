@@ -47,9 +47,11 @@ class Captured:
     """Everything that goes into a bundle."""
 
     look: Look
-    scaled_object: Name | None
-    """Whose triggers they are; None where it is a trigger of no ScaledObject."""
+    kind: Kind | None
+    """Of what is captured: SCALED_OBJECTS, WORKER_SCALES, or None for a trigger of neither."""
+    name: Name
     refs: tuple[TriggerRef, ...]
+    """The triggers that decide for it; of neither it is one."""
     policy_text: str | None
     copies: Copies
     collected: Collected
@@ -92,14 +94,14 @@ def _policy(folder: Path, text: str | None) -> Written:
 
 
 def _trigger(folder: Path, captured: Captured) -> Written:
-    name, key = "trigger.yaml", captured.scaled_object
-    if key is None:
+    name, key = "trigger.yaml", captured.name
+    if captured.kind is None:
         return _plain_trigger(folder / name, captured.refs[0])
-    documents = map(msgspec.json.decode, captured.copies.of(Kind.SCALED_OBJECTS))
+    documents = map(msgspec.json.decode, captured.copies.of(captured.kind))
     document = next(each for each in documents if _key(each) == key)
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     (folder / name).write_text(text, encoding="utf-8")
-    return Written(name=name, what=f"ScaledObject {'/'.join(key)}")
+    return Written(name=name, what=f"{document['kind']} {'/'.join(key)}")
 
 
 def _plain_trigger(path: Path, ref: TriggerRef) -> Written:

@@ -152,7 +152,9 @@ def _nothing(paths: Sequence[str], checked: "Checked") -> "tuple[Finding, ...]":
 
     if checked.read or checked.manifests:
         return ()
-    problem = Problem(path="(files)", value="", allowed="no policy, no ScaledObject among them")
+    problem = Problem(
+        path="(files)", value="", allowed="no policy, ScaledObject or WorkerScale among them"
+    )
     file = ", ".join(paths)
     return (Finding(severity=Severity.WARNING, file=file, subject="", problem=problem),)
 

@@ -1,6 +1,6 @@
 """What must hold between a ScaledObject and what is checked together with it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from scaler.commands.check_files import Checked, Finding, Manifest, at
 from scaler.commands.check_rules import OurTrigger, our_triggers, sizes
@@ -73,7 +73,7 @@ def _policy(
         case QueueTrigger() as queue:
             pools = sorted({name for policy in policies for name in policy.pools})
             if queue.pool is not None and queue.pool not in pools:
-                allowed = f"the policy has no such pool, only: {', '.join(pools) or 'none'}"
+                allowed = f"the policy has no such pool, {_only(pools)}"
                 path = (*trigger.path, "metadata", "pool")
                 yield manifest.warning(path, value=queue.pool, allowed=allowed)
         case IdleTrigger() as idle:
@@ -91,8 +91,12 @@ def _queries(
     names = sorted({name for policy in policies for name in policy.queries})
     for key, name in (("keepAlive", idle.keep_alive), ("wake", idle.wake)):
         if name is not None and name not in names:
-            allowed = f"the policy has no such query, only: {', '.join(names) or 'none'}"
+            allowed = f"the policy has no such query, {_only(names)}"
             yield manifest.warning((*path, "metadata", key), value=name, allowed=allowed)
+
+
+def _only(names: Sequence[str]) -> str:
+    return f"only: {', '.join(names)}" if names else "and no other either"
 
 
 def _bounds(

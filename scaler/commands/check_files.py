@@ -35,7 +35,7 @@ class Finding:
         said = self.problem
         if self.severity is Severity.ERROR:
             return f"{': '.join(parts)}: {said}"
-        value = f" is {said.value!r}" if said.value else ""
+        value = f" is {str(said.value)!r}" if said.value else ""
         return f"{': '.join(parts)}: {said.path}{value}: {said.allowed}"
 
 

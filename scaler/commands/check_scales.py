@@ -8,13 +8,15 @@ from scaler.core.hold.kinds import KINDS, SUPPORTED
 from scaler.core.model import Mode
 from scaler.core.quantity import duration
 from scaler.core.scales import GROUP, KIND
-from scaler.policyfile.document import Path, shown
+from scaler.policyfile.document import Path, Tree, shown
 
 _KEYS: Mapping[Path, tuple[str, ...]] = {
     ("spec",): ("target", "mode", "replicas", "maxHold"),
     ("spec", "target"): ("apiVersion", "kind", "name", "component"),
 }
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+_MAX_HOLD = re.compile(r"(?=.)([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?")
+"""The CRD's own pattern: fewer units than elsewhere."""
 _RAY_KINDS = ("RayCluster", "RayJob", "RayService")
 _WITHOUT_WORKERS = ("head", "submitter")
 _HOLDABLE = ", ".join(kind for kind, one in KINDS.items() if Mode.HOLD in one.modes)
@@ -73,11 +75,12 @@ def _mode(manifest: Manifest) -> Iterator[Finding]:
         allowed = f"allowed are {', '.join(Mode)}; without it, {Mode.HOLD}"
         yield manifest.error(("spec", "mode"), value=shown(given), allowed=allowed)
     elif known is not None and known.modes and mode not in known.modes:
+        default = f"without it the mode is {Mode.HOLD}, and " if given is None else ""
         allowed = (
-            f"{kind_of(manifest)} can't be held, Kueue would release or delete its Workload; "
-            f"{known.instead}. Held can be {_HOLDABLE}"
+            f"{default}{kind_of(manifest)} can't be held, Kueue would release or delete its "
+            f"Workload; {known.instead}. Held can be {_HOLDABLE}"
         )
-        yield manifest.error(("spec", "mode"), value=mode, allowed=allowed)
+        yield manifest.error(("spec", "mode"), value=_given(given), allowed=allowed)
 
 
 def _component(manifest: Manifest) -> Iterator[Finding]:
@@ -114,12 +117,8 @@ def _max_hold(manifest: Manifest) -> Iterator[Finding]:
     given = at(manifest.tree, "spec", "maxHold")
     if given is None:
         return
-    try:
-        fine = isinstance(given, str) and duration(given) > 0
-    except ValueError:
-        fine = False
-    if not fine:
-        allowed = "allowed is a duration above 0s as text, like 30m, 12h, 1h30m"
+    if not isinstance(given, str) or not _MAX_HOLD.fullmatch(given) or duration(given) <= 0:
+        allowed = "allowed is a duration above 0s in hours, minutes and seconds: 90s, 30m, 1h30m"
         yield manifest.error(("spec", "maxHold"), value=shown(given), allowed=allowed)
 
 
@@ -132,6 +131,10 @@ def mode_of(manifest: Manifest) -> Mode | None:
 def kind_of(manifest: Manifest) -> str:
     """Give the kind of a WorkerScale's target."""
     return str(at(manifest.tree, "spec", "target", "kind"))
+
+
+def _given(value: Tree) -> str:
+    return "" if value is None else shown(value)
 
 
 def _modes(manifest: Manifest) -> frozenset[Mode]:

@@ -12,6 +12,8 @@ from scaler.core.trigger import IdleTrigger
 from scaler.policyfile.document import Tree, shown
 
 _CLASS = "serving.kserve.io/autoscalerClass"
+_MODE = "serving.kserve.io/deploymentMode"
+_WITHOUT_DEPLOYMENT = ("Serverless", "Knative", "ModelMesh")
 _PREDICTOR = "-predictor"
 
 
@@ -74,7 +76,9 @@ def _predictor(manifest: Manifest, services: list[Manifest]) -> Iterator[Finding
     for service in services:
         given = at(service.tree, "metadata", "annotations", _CLASS)
         own = service.name == name.removesuffix(_PREDICTOR) and _meets(manifest, service)
-        if own and given != "external":
+        if own and at(service.tree, "metadata", "annotations", _MODE) in _WITHOUT_DEPLOYMENT:
+            yield _without_deployment(manifest, service)
+        elif own and given != "external":
             default = " (the default is hpa)" if given is None else ""
             allowed = (
                 f"{service.subject} needs the annotation {_CLASS}: external{default}, else KServe "
@@ -82,6 +86,14 @@ def _predictor(manifest: Manifest, services: list[Manifest]) -> Iterator[Finding
             )
             value = "" if given is None else shown(given)
             yield manifest.error(("spec", "scaleTargetRef", "name"), value=value, allowed=allowed)
+
+
+def _without_deployment(manifest: Manifest, service: Manifest) -> Finding:
+    allowed = (
+        f"{service.subject} needs the annotation {_MODE}: Standard, else no Deployment is made"
+    )
+    value = shown(at(service.tree, "metadata", "annotations", _MODE))
+    return manifest.error(("spec", "scaleTargetRef", "name"), value=value, allowed=allowed)
 
 
 def _other_workers(manifest: Manifest, scales: list[Manifest]) -> Iterator[Finding]:

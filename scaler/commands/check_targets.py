@@ -10,19 +10,34 @@ from scaler.core.trigger import QueueTrigger
 from scaler.policyfile.document import Path, shown
 
 _REF = ("spec", "scaleTargetRef")
-_WITHOUT_SCALE = ("RayCluster", "RayJob", "RayService", "Job", "JobSet", "TrainJob", "AppWrapper")
+_WITHOUT_SCALE = (
+    "RayCluster",
+    "RayJob",
+    "RayService",
+    "Job",
+    "JobSet",
+    "TrainJob",
+    "AppWrapper",
+    "Notebook",
+)
 _COUNTED_BY_KUEUE = ("PyTorchJob", "MPIJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob")
 """Kueue compares their worker count: each change of it costs the Workload."""
 
 
 def judge_target(manifest: Manifest) -> Iterator[Finding]:
-    """Judge the scaleTargetRef of a ScaledObject; one without a trigger of ours is not judged."""
-    ours = our_triggers(manifest)
-    if not ours or manifest.kind != "ScaledObject":
+    """Judge the scaleTargetRef of a ScaledObject.
+
+    Without a trigger of ours only what would cost a PyTorchJob its Workload is told.
+    """
+    if manifest.kind != "ScaledObject":
+        return
+    ours, kind = our_triggers(manifest), at(manifest.tree, *_REF, "kind")
+    if not ours:
+        if kind == "PyTorchJob" and _least(manifest) == 0:
+            yield _pytorch_job_at_zero(manifest)
         return
     if not at(manifest.tree, *_REF, "name"):
         yield manifest.error((*_REF, "name"), value="", allowed="it is required")
-    kind = at(manifest.tree, *_REF, "kind")
     if kind == KIND:
         yield from _worker_scale(manifest, ours)
     elif kind == "PyTorchJob" and _least(manifest) == 0:
@@ -36,6 +51,9 @@ def judge_target(manifest: Manifest) -> Iterator[Finding]:
     elif kind in _WITHOUT_SCALE:
         handle = f"; make a {KIND} of it and target that" if kind in SUPPORTED else ""
         allowed = f"it has no /scale subresource, which KEDA needs of a target{handle}"
+        yield manifest.warning((*_REF, "kind"), value=shown(kind), allowed=allowed)
+    elif kind == "InferenceService":
+        allowed = "it has no /scale subresource: target its predictor's Deployment, NAME-predictor"
         yield manifest.warning((*_REF, "kind"), value=shown(kind), allowed=allowed)
 
 

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TextIO
 
-from scaler.commands.arguments import Commands, examples
+from scaler.commands.arguments import Commands, address, examples
 
 SPEED = 24.0
 
@@ -17,7 +17,7 @@ def add_parser(commands: Commands) -> None:
         description="Show all of it on an embedded cluster: Kueue, KEDA, Prometheus and nodes are "
         "small doubles on loopback, the service is the real one. On a terminal the status page "
         "stays up afterwards, until Ctrl-C.",
-        epilog=examples("demo"),
+        epilog=examples("demo", "demo --status 127.0.0.1:8090"),
     )
     parser.add_argument(
         "--speed",
@@ -25,6 +25,13 @@ def add_parser(commands: Commands) -> None:
         default=SPEED,
         metavar="N",
         help="cluster seconds in one second; default: %(default)g",
+    )
+    parser.add_argument(
+        "--status",
+        type=address,
+        default=address("127.0.0.1:0"),
+        metavar="HOST:PORT",
+        help="the status page; default: %(default)s, any free port",
     )
     parser.add_argument(
         "--log", type=Path, metavar="FILE", help="write the service's log there; default: nowhere"

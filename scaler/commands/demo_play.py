@@ -33,7 +33,8 @@ def play(args: argparse.Namespace, out: TextIO) -> int:
         cluster.start()
         try:
             sources = _sources(cluster, Path(folder))
-            with _serving(cluster, sources) as (grpc, status), _actuating(cluster, sources):
+            serving = _serving(cluster, sources, status=args.status)
+            with serving as (grpc, status), _actuating(cluster, sources):
                 furnish(cluster, scaler_address=str(grpc))
                 print(f"One minute in the cluster takes {60 / args.speed:g} s.", file=out)
                 print(f"Status page, live: http://{status}/", file=out, flush=True)
@@ -108,12 +109,14 @@ def _actuating(cluster: Cluster, sources: SourceSettings) -> Iterator[None]:
 
 
 @contextmanager
-def _serving(cluster: Cluster, sources: SourceSettings) -> Iterator[tuple[Address, Address]]:
+def _serving(
+    cluster: Cluster, sources: SourceSettings, *, status: Address
+) -> Iterator[tuple[Address, Address]]:
     """Run the service in a thread with a loop of its own, on the cluster's clock."""
     settings = Settings(
         policy=sources.policy,
         grpc=ANY_PORT,
-        status=sources.status,
+        status=status,
         kubeconfig=sources.kubeconfig,
         tick_seconds=sources.tick_seconds,
     )

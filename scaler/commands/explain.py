@@ -72,7 +72,10 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
     try:
         what = None if args.what is None else named(args.what, args.namespace)
-        look, refs = _of_cluster(args, what) if args.bundle is None else _of_bundle(args, what)
+        if args.bundle is None:
+            look, refs = _of_cluster(args, what), ()
+        else:
+            look, refs, what = _of_bundle(args, what)
     except (ValueError, BadBundle, NoClusterError, UnreadableError) as error:
         return refuse(str(error))
     problem = None if what is None else unknown(look, what)
@@ -111,9 +114,7 @@ def _also(what: Named | None) -> "tuple[TriggerRef, ...]":
     return (own_ref(what.name),) if what is not None and what.sort is Sort.WORKLOAD else ()
 
 
-def _of_cluster(
-    args: argparse.Namespace, what: Named | None
-) -> "tuple[Look, tuple[TriggerRef, ...]]":
+def _of_cluster(args: argparse.Namespace, what: Named | None) -> "Look":
     """Look at the cluster.
 
     Raises:
@@ -121,13 +122,13 @@ def _of_cluster(
     """
     policy = parsed_policy(policy_text(args.policy), args.policy)
     whole = what is not None and what.sort is Sort.WORKER_SCALE
-    return look_at(args, policy, whole=whole, also=_also(what)), ()
+    return look_at(args, policy, whole=whole, also=_also(what))
 
 
 def _of_bundle(
     args: argparse.Namespace, what: Named | None
-) -> "tuple[Look, tuple[TriggerRef, ...]]":
-    """Read the bundle; give what was seen, and the triggers of trigger.yaml.
+) -> "tuple[Look, tuple[TriggerRef, ...], Named | None]":
+    """Read the bundle; give what was seen, the triggers of trigger.yaml, and what is explained.
 
     Raises:
         ValueError, BadBundle: nothing can be explained.
@@ -139,6 +140,8 @@ def _of_bundle(
     if not args.bundle.is_dir():
         raise ValueError(f"{args.bundle} is no folder; a bundle is")
     bundle = load(args.bundle, also=_also(what))
+    if what is None and bundle.scale is not None:
+        what = Named(sort=Sort.WORKER_SCALE, name=bundle.scale)
     want = Wanted(usage=frozenset(bundle.snapshot.usage), queries={})
     look = Look(at=bundle.at, policy=bundle.policy, snapshot=bundle.snapshot, want=want)
-    return look, bundle.refs
+    return look, bundle.refs, what

@@ -5,6 +5,8 @@ from typing import TextIO
 
 import msgspec
 
+from scaler.actuator.planning import decided_plan
+from scaler.commands.arguments import Exit
 from scaler.core.account.cluster_queue import account_of_queue
 from scaler.core.account.workload import account_of_workload
 from scaler.core.decide import decide
@@ -19,7 +21,7 @@ from scaler.view_account import queue_lines, shown_queue, shown_workload, worklo
 from scaler.view_plan import Explained, plan_lines, shown_plan
 from scaler.view_remedy import explained_lines, shown_explained
 
-OK, BAD_INPUT, HOLD = 0, 2, 3
+OK, BAD_INPUT, HOLD = Exit.DONE, Exit.BAD_INPUT, Exit.HOLD
 
 
 def triggers(look: Look, refs: Sequence[TriggerRef], out: TextIO, *, as_json: bool) -> int:
@@ -36,7 +38,9 @@ def triggers(look: Look, refs: Sequence[TriggerRef], out: TextIO, *, as_json: bo
 def worker_scale(look: Look, name: Name, out: TextIO, *, as_json: bool) -> int:
     """Explain what becomes of a WorkerScale's workers, why, and what is done now."""
     scale = look.snapshot.worker_scales[name]
-    plan, decisions = look.plan(scale)
+    plan, decisions = decided_plan(
+        snapshot=look.snapshot, scale=scale, policy=look.policy, now=look.at
+    )
     refs = refs_of_scale(look.snapshot, scale)
     found = tuple(_with_remedies(look, ref, one) for ref, one in zip(refs, decisions, strict=True))
     if as_json:

@@ -28,15 +28,23 @@ class QueueTrigger:
     """`signal: queue`: the demand of one or more ClusterQueues."""
 
     cluster_queues: tuple[str, ...]
+    """Whose demand counts. Of several, those that exist count; with none it is a hold."""
     flavor: str | None = None
+    """Count only what goes to this ResourceFlavor; without it, all."""
     resource: str = "nvidia.com/gpu"
+    """The extended resource that is counted. MIG slices are resources of their own."""
     unit: Unit = Unit.NODES
+    """What the value counts."""
     scope: Scope = Scope.TOTAL
+    """With what is there (total), to size a node pool; or what is needed beyond it (pending)."""
     pool: str | None = None
+    """A pool of the policy: which nodes, their shape, the most of them."""
     gpus_per_node: int | None = None
+    """A node's shape where there is no pool: unit nodes needs one of the two."""
     quota_follows_nodes: bool = False
+    """Count work that waits for quota too."""
     scale_up_delay: float = 0.0
-    """Seconds."""
+    """Work that waits for less does not count yet, counted from the Workload's condition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +52,23 @@ class IdleTrigger:
     """`signal: idle`: one workload's workers; None = not given by the trigger."""
 
     workload: str | None = None
+    """Whose workers; without it, those of the ScaledObject's scaleTargetRef."""
     component: str | None = None
+    """Judge this podset alone; without it, every podset with GPUs."""
     idle_after: float | None = None
+    """How long every GPU must be seen idle; moved into the policy's safety bounds."""
     busy_from_percent: float | None = None
+    """A GPU at or above this is busy."""
     grace_after_start: float | None = None
+    """Time to load after Ready, before idleAfter begins."""
     keep_alive: str | None = None
+    """A query: a value above 0 is work that GPUs do not show."""
     wake: str | None = None
+    """A query: a value above 0 ends the rest at zero, and keeps what runs."""
     replicas: int | None = None
+    """Size to wake to; without it, a WorkerScale's podset, else 1."""
     dry_run: bool | None = None
+    """Say what would go, and keep it. True at any level wins."""
 
 
 Trigger: TypeAlias = QueueTrigger | IdleTrigger
@@ -63,12 +80,13 @@ class Problem:
 
     path: str
     value: str
+    """As it was given; a member of a StrEnum is shown as the text that it is."""
     allowed: str
 
     def __str__(self) -> str:
         if not self.value:
             return f"{self.path}: {self.allowed}"
-        return f"{self.path}: {self.value!r} is not allowed; {self.allowed}"
+        return f"{self.path}: {str(self.value)!r} is not allowed; {self.allowed}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

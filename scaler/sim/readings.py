@@ -5,10 +5,12 @@ from collections.abc import Iterable, Mapping
 from scaler.core.model import Instant
 from scaler.core.policy import Policy
 from scaler.core.usage import QueryKey, UsageKey
+from scaler.prometheus.series import Matrix, RawSeries
 from scaler.prometheus.source import Refresh, ask_all
 from scaler.prometheus.vector import Answer, QueryFailedError, Sample
 from scaler.sim.promql import Engine, PromQLError, Samples, evaluate
 from scaler.sim.promql.evaluate import LEFT_OPEN
+from scaler.sim.promql.ranges import raw_rows
 
 
 class SampleServer:
@@ -31,6 +33,22 @@ class SampleServer:
             raise QueryFailedError(str(error)) from error
         rows = [((), found)] if isinstance(found, float) else found
         return Answer(vector=[Sample(labels=dict(labels), value=value) for labels, value in rows])
+
+    def raw(self, expression: str, *, at: Instant) -> Matrix:
+        """Give the points of a range.
+
+        Raises:
+            QueryFailedError: the embedded PromQL refuses the expression, or it is no range.
+        """
+        try:
+            found = raw_rows(self._samples, expression, at, engine=self._engine)
+        except PromQLError as error:
+            raise QueryFailedError(str(error)) from error
+        if found is None:
+            raise QueryFailedError("the answer is no matrix")
+        return Matrix(
+            series=tuple(RawSeries(labels=dict(row), points=tuple(points)) for row, points in found)
+        )
 
 
 class NoServer:

@@ -93,7 +93,8 @@ class Story:
             condition = condition_of(workload, "QuotaReserved")
             message = POD_SET.sub("", condition.get("message", ""))
             message = message.partition(". Total nodes")[0]
-            text = f"waits, {condition.get('reason', 'not evaluated yet')}: {message}"
+            why = f"{condition.get('reason', 'not evaluated yet')}: {message}"
+            text = f"waits, {why.removesuffix(': ')}"
         name = f"{workload['metadata']['namespace']}/{job}"
         self._tell("kueue", name, f"{name} {text}")
 

@@ -4,7 +4,6 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TypeAlias
@@ -12,18 +11,26 @@ from typing import TypeAlias
 import msgspec
 import structlog
 from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import choose_encoder
 
 from scaler.core.model import Instant, Kind
-from scaler.core.quantity import format_instant
 from scaler.settings import Address
+from scaler.status.answers import (
+    GUARD,
+    JSON,
+    TEXT,
+    Asked,
+    Page,
+    Route,
+    conditional,
+    decisions,
+    metrics,
+    unchanging,
+)
 from scaler.status.health import SYNCED_ONCE, Readiness, Ready, ready, settled
-from scaler.status.page import PAGE
+from scaler.status.page import Pages
+from scaler.status.page.assets import ASSETS
+from scaler.status.page.past import Past
 from scaler.store import State, Store
-from scaler.view import Shown, shown
-
-JSON = "application/json; charset=utf-8"
-TEXT = "text/plain; charset=utf-8"
 
 STOP_POLL_SECONDS = 0.05
 """How long a stop may wait for the accepting thread to notice."""
@@ -37,32 +44,8 @@ IDLE_SECONDS = 30.0
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """One answer."""
-
-    body: bytes
-    content_type: str
-    status: HTTPStatus = HTTPStatus.OK
-
-
-Route: TypeAlias = Callable[[str], Page]
-"""From the request's Accept header to the answer."""
-
 _Socket: TypeAlias = "socket.socket | tuple[bytes, socket.socket]"
 """What socketserver calls a request."""
-
-
-class Decisions(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
-    """The body of /decisions."""
-
-    at: str
-    sequence: int
-    policy_ok: bool
-    policy_problems: tuple[str, ...]
-    details: tuple[str, ...]
-    """What is wrong with sources and policy, as /readyz says it."""
-    decisions: tuple[Shown, ...]
 
 
 class StatusServer:
@@ -79,16 +62,23 @@ class StatusServer:
         clock: Callable[[], Instant],
         address: Address,
         needed: tuple[Kind, ...] = SYNCED_ONCE,
+        past: Past | None = None,
     ) -> None:
         self._store = store
         self._needed = needed
-        self._registry = registry
         self._clock = clock
         self._seen: frozenset[Kind] = frozenset()
         self._stopping = False
+        self._pages = Pages(
+            store=store,
+            clock=clock,
+            details=lambda: self._judged(store.latest()).details,
+            past=past,
+        )
         routes: dict[str, Route] = {
-            "/": lambda _: Page(body=PAGE, content_type="text/html; charset=utf-8"),
-            "/metrics": self._metrics,
+            **dict.fromkeys(self._pages.paths, self._shown),
+            **{f"/{asset.path}": unchanging(asset) for asset in ASSETS},
+            "/metrics": lambda asked: metrics(registry, asked),
             "/healthz": lambda _: Page(body=b"ok\n", content_type=TEXT),
             "/readyz": self._readyz,
             "/decisions": self._decisions,
@@ -104,6 +94,7 @@ class StatusServer:
 
     def start(self) -> None:
         """Start answering."""
+        self._pages.start()
         self._thread.start()
 
     def drain(self) -> None:
@@ -113,6 +104,7 @@ class StatusServer:
     def stop(self) -> None:
         """Stop answering and close the port."""
         self._cancel()
+        self._pages.stop()
         if self._thread.is_alive():
             self._http.shutdown()
         self._http.server_close()
@@ -123,15 +115,10 @@ class StatusServer:
     def _published(self, state: State, _changed: object) -> None:
         self._seen |= settled(state.snapshot)
 
-    def _metrics(self, accept: str) -> Page:
-        try:
-            encode, content_type = choose_encoder(accept)
-        except (TypeError, ValueError):
-            # The library stumbles over parameters that are no version: any text is right then.
-            encode, content_type = choose_encoder("")
-        return Page(body=encode(self._registry), content_type=content_type)
+    def _shown(self, asked: Asked) -> Page:
+        return conditional(self._pages.render(asked.path, asked.query), asked)
 
-    def _readyz(self, _accept: str) -> Page:
+    def _readyz(self, _asked: Asked) -> Page:
         state = self._store.latest()
         body = self._judged(state)
         ok = body.status is Readiness.READY
@@ -150,23 +137,9 @@ class StatusServer:
             needed=self._needed,
         )
 
-    def _decisions(self, _accept: str) -> Page:
+    def _decisions(self, _asked: Asked) -> Page:
         state = self._store.latest()
-        details = self._judged(state).details
-        body = Decisions(
-            at=format_instant(state.snapshot.at),
-            sequence=state.sequence,
-            policy_ok=not state.policy.problems,
-            policy_problems=tuple(str(problem) for problem in state.policy.problems),
-            details=details,
-            decisions=tuple(
-                shown(decision)
-                for decision in sorted(
-                    state.decisions.values(), key=lambda d: (d.namespace, d.name, d.metric)
-                )
-            ),
-        )
-        return Page(body=msgspec.json.encode(body), content_type=JSON)
+        return decisions(state, details=self._judged(state).details)
 
 
 def _listen(address: Address, routes: Mapping[str, Route]) -> ThreadingHTTPServer:
@@ -192,11 +165,11 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, address: Address, routes: Mapping[str, Route]) -> None:
-        super().__init__((address.host, address.port), _Requests)
         self.routes = routes
         self._lock = threading.Lock()
         self._open: dict[_Socket, None] = {}
         """Guarded by _lock; the oldest connection first."""
+        super().__init__((address.host, address.port), _Requests)
 
     def process_request(self, request: _Socket, client_address: object) -> None:
         """Start a thread for a connection; where there are too many the oldest one ends.
@@ -212,6 +185,15 @@ class _Server(ThreadingHTTPServer):
             with suppress(OSError):
                 oldest.shutdown(socket.SHUT_RDWR)
         super().process_request(request, client_address)
+
+    def server_close(self) -> None:
+        """Close the port, and hang up on those who are still connected."""
+        super().server_close()
+        with self._lock:
+            for request in tuple(self._open):
+                if isinstance(request, socket.socket):
+                    with suppress(OSError):
+                        request.shutdown(socket.SHUT_RDWR)
 
     def shutdown_request(self, request: _Socket) -> None:
         """Close a connection, and forget it."""
@@ -240,32 +222,41 @@ class _Requests(BaseHTTPRequestHandler):
 
     def _answer(self, *, with_body: bool) -> None:
         page = self._page()
+        packs = "gzip" in self.headers.get("Accept-Encoding", "")
+        packed = page.packed if packs else None
+        body = page.body if packed is None else packed
         self.send_response(page.status)
-        self.send_header("Content-Type", page.content_type)
-        self.send_header("Content-Length", str(len(page.body)))
-        self.send_header("Cache-Control", "no-store")
-        self.send_header("X-Content-Type-Options", "nosniff")
-        self.send_header(
-            "Content-Security-Policy",
-            "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-            "connect-src 'self'; img-src data:",
-        )
+        if page.status is not HTTPStatus.NOT_MODIFIED:
+            self.send_header("Content-Type", page.content_type)
+            self.send_header("Content-Length", str(len(body)))
+        if packed is not None:
+            self.send_header("Content-Encoding", "gzip")
+        for name, value in {"Cache-Control": "no-store", **GUARD, **page.headers}.items():
+            self.send_header(name, value)
         self.end_headers()
         if with_body:
-            self.wfile.write(page.body)
+            self.wfile.write(body)
 
     def _page(self) -> Page:
-        path = self.path.partition("?")[0]
+        path, _, query = self.path.partition("?")
         route = self.server.routes.get(path)
         if route is None:
             told = b"not found; try /, /decisions, /metrics, /healthz or /readyz\n"
             return Page(body=told, content_type=TEXT, status=HTTPStatus.NOT_FOUND)
         try:
-            return route(self.headers.get("Accept", ""))
+            return route(self._asked(path, query))
         except Exception:
             log.exception("page failed", path=path)
             told = b"this page failed; the log has the traceback\n"
             return Page(body=told, content_type=TEXT, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+    def _asked(self, path: str, query: str) -> Asked:
+        return Asked(
+            path=path,
+            query=query,
+            accept=self.headers.get("Accept", ""),
+            etag=self.headers.get("If-None-Match", ""),
+        )
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's name
         """Log nothing: probes and scrapes come every few seconds."""

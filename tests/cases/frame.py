@@ -49,6 +49,7 @@ _PLURAL = {
     "HorizontalPodAutoscaler": Kind.HPAS,
     "RayCluster": Kind.RAY_CLUSTERS,
     "Job": Kind.JOBS,
+    "WorkerScale": Kind.WORKER_SCALES,
 }
 
 
@@ -76,7 +77,7 @@ class Case:
     trigger: Mapping[str, str] | None = None
     """Metadata without a ScaledObject around it."""
     scaled_object: Object | None = None
-    """The ScaledObject instead."""
+    """The ScaledObject instead, or a WorkerScale."""
     objects: Sequence[Object] = ()
     series: Iterable[Series] | None = ()
     """None: Prometheus is down."""

@@ -39,8 +39,9 @@ def test_files_without_anything_to_judge() -> None:
     service = DEPLOY / "base" / "service.yaml"
     code, text = run(str(service))
     assert code == 0
+    nothing = "no policy, ScaledObject or WorkerScale among them"
     assert text.splitlines() == [
-        f"{service}: warning: (files): no policy, no ScaledObject among them",
+        f"{service}: warning: (files): {nothing}",
         "policies: 0, ScaledObjects: 0, errors: 0, warnings: 1",
     ]
 

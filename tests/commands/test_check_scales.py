@@ -82,6 +82,10 @@ def test_clean(tree: Mapping[str, Any]) -> None:
         pytest.param(put("spec.mode", "Release"), f"{TARGET}.component", id="a part released"),
         pytest.param(put("spec.maxHold", 30), "spec.maxHold", id="a number of what"),
         pytest.param(put("spec.maxHold", "soon"), "spec.maxHold", id="no duration"),
+        pytest.param(put("spec.maxHold", "1d"), "spec.maxHold", id="a unit that the CRD lacks"),
+        pytest.param(put("spec.maxHold", "1.5h"), "spec.maxHold", id="a fraction"),
+        pytest.param(put("spec.maxHold", "9999999h"), "spec.maxHold", id="too many digits"),
+        pytest.param(put("spec.maxHold", ""), "spec.maxHold", id="an empty text"),
         pytest.param(put("spec.maxHold", "0s"), "spec.maxHold", id="no time at all"),
         pytest.param(put("spec.replicas", -1), "spec.replicas", id="negative"),
         pytest.param(put("spec.replicas", "2"), "spec.replicas", id="text"),
@@ -114,6 +118,13 @@ def test_a_kind_that_cannot_be_held_is_told_what_instead(kind: str, version: str
     assert finding.problem.path == "spec.mode"
     assert "mode: Release" in finding.problem.allowed
     assert "RayCluster, RayJob, JobSet, TrainJob" in finding.problem.allowed
+    assert str(finding).partition("spec.mode: ")[2].startswith("without it the mode is Hold, and ")
+
+
+def test_a_mode_that_is_given_is_shown_as_it_was_written() -> None:
+    """No word of the program's own stands where the file's should."""
+    (finding,) = found(edited(release("Job", "batch/v1"), put("spec.mode", "Hold")))
+    assert "spec.mode: 'Hold' is not allowed; Job can't be held" in str(finding)
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "LeaderWorkerSet"])

@@ -124,7 +124,9 @@ def test_a_trigger_on_other_workers_is_warned_of(key: str, value: str, *, said: 
 PREDICTOR = edited(IDLE, put("spec.scaleTargetRef.name", "llm-predictor"))
 
 
-def service(autoscaler: str | None, *, name: str = "llm", namespace: str = "team-a") -> object:
+def service(
+    autoscaler: str | None, *, name: str = "llm", namespace: str = "team-a"
+) -> dict[str, Any]:
     """Write an InferenceService."""
     marks = {} if autoscaler is None else {"serving.kserve.io/autoscalerClass": autoscaler}
     return {
@@ -144,6 +146,18 @@ def test_a_predictor_needs_an_external_autoscaler(autoscaler: str | None) -> Non
     )
     assert "autoscalerClass: external" in finding.problem.allowed
     assert ("default is hpa" in finding.problem.allowed) == (autoscaler is None)
+
+
+@pytest.mark.parametrize("mode", ["Serverless", "Knative"])
+def test_a_predictor_without_a_deployment(mode: str) -> None:
+    """Knative runs it then, and KEDA would look for a Deployment that nobody makes."""
+    knative = edited(
+        service("external"),
+        put("metadata.annotations", {"serving.kserve.io/deploymentMode": mode}),
+    )
+    (finding,) = found(PREDICTOR, knative)
+    assert finding.severity is Severity.ERROR
+    assert "serving.kserve.io/deploymentMode: Standard" in finding.problem.allowed
 
 
 def test_a_predictor_that_is_left_alone() -> None:

@@ -28,8 +28,17 @@ def test_clean() -> None:
 
 def test_one_that_is_not_ours_is_not_judged() -> None:
     """A ScaledObject without a trigger of ours is no business of ours."""
-    assert found(edited(PYTORCH, put(f"{TRIGGER}.type", "cron"))) == []
+    odd = edited(ON_SCALE, put("spec.maxReplicaCount", 0))
+    assert found(edited(odd, put(f"{TRIGGER}.type", "cron"))) == []
     assert found(edited(PYTORCH, put("kind", "ScaledJob"))) == []
+
+
+def test_a_pytorch_job_may_not_go_to_zero_by_another_trigger_either() -> None:
+    """It breaks the same, whoever asks for it; above zero it is no business of ours."""
+    tree = edited(PYTORCH, put(f"{TRIGGER}.type", "cron"))
+    (finding,) = found(tree)
+    assert (finding.severity, finding.problem.path) == (Severity.ERROR, "spec.minReplicaCount")
+    assert found(edited(tree, put("spec.minReplicaCount", 1))) == []
 
 
 @pytest.mark.parametrize(
@@ -56,12 +65,19 @@ def test_a_pytorch_job_above_zero_loses_its_workload_at_each_change() -> None:
     assert "deletes the Workload" in str(finding)
 
 
-@pytest.mark.parametrize("kind", ["RayCluster", "RayJob", "JobSet", "TrainJob", "Job"])
+@pytest.mark.parametrize("kind", ["RayCluster", "RayJob", "JobSet", "TrainJob", "Job", "Notebook"])
 def test_a_kind_without_scale_needs_a_worker_scale(kind: str) -> None:
     """A kind without /scale is no target, but a WorkerScale of it is."""
     (finding,) = found(edited(IDLE, put(f"{TARGET}.kind", kind)))
     assert finding.severity is Severity.WARNING
     assert "make a WorkerScale of it" in str(finding)
+
+
+def test_an_inference_service_is_scaled_by_its_predictor() -> None:
+    """It has no /scale, and no WorkerScale stands for it."""
+    (finding,) = found(edited(IDLE, put(f"{TARGET}.kind", "InferenceService")))
+    assert finding.severity is Severity.WARNING
+    assert "target its predictor's Deployment" in str(finding)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from scaler.core.model import Kind
 from scaler.sim.patches import Document
 from scaler.sim.scenario_ray import SIM, SIM_WORKERS, furnish_ray
-from tests.commands.furnished import NOBODY, Furnished, furnished
+from tests.commands.furnished import NOBODY, Furnished, explained, furnished
 from tests.commands.situations import without_prometheus
 
 NAMESPACE, NAME = SIM_WORKERS
@@ -140,3 +140,69 @@ def test_its_name_given_as_a_scaled_objects_leads_to_it(
     assert ray.run("explain", f"{NAMESPACE}/{NAME}") == (2, "")
     hint = f"(a WorkerScale does: workerscale/{NAME} -n {NAMESPACE})"
     assert hint in capsys.readouterr().err
+
+
+# --- bundles -------------------------------------------------------------------------------------
+
+
+def captured(ray: Furnished, *named: str) -> Path:
+    """Write a bundle of the WorkerScale."""
+    folder = ray.folder / "report"
+    code, told = ray.run("capture", str(folder), *(named or (f"workerscale/{NAMESPACE}/{NAME}",)))
+    assert code == 0
+    assert "Decides as the cluster did: " in told
+    return folder
+
+
+def test_a_captured_worker_scale_is_planned_as_the_cluster_did(ray: Furnished) -> None:
+    """Law: the bundle has all that the plan is made from, the RayCluster's groups too."""
+    set_scale(ray, replicas=0)
+    _, told = ray.run("explain", f"workerscale/{NAME}", "-n", NAMESPACE, "-o", "json")
+    code, bundled = explained(captured(ray))
+    assert (code, bundled) == (0, json.loads(told))
+    assert bundled["state"] == "Holding"
+
+
+def test_a_bundle_without_samples_takes_nothing(ray: Furnished) -> None:
+    """What is not known is not idle, in a bundle too."""
+    set_scale(ray, replicas=0)
+    folder = captured(ray)
+    (folder / "samples.om").unlink()
+    code, bundled = explained(folder)
+    assert (code, bundled["state"]) == (3, "NotIdle")
+    assert not [step for step in bundled["steps"] if step.startswith("suspend")]
+
+
+def test_a_bundle_without_the_target_is_refused_by_its_file(ray: Furnished) -> None:
+    """It says which file is missing, and exits 3."""
+    set_scale(ray, replicas=0)
+    folder = captured(ray)
+    (folder / "objects" / "rayclusters.json").unlink()
+    code, bundled = explained(folder)
+    assert (code, bundled["cause"]) == (3, "SourceUnknown")
+    assert "objects/rayclusters.yaml is not in the bundle" in bundled["message"]
+
+
+def test_a_worker_scale_of_a_bundle_can_be_named(
+    ray: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Beside the ScaledObject that its trigger.yaml is; one that is not there is told."""
+    set_scale(ray, replicas=0)
+    folder = captured(ray, f"{NAMESPACE}/{NAME}")
+    assert explained(folder)[1]["reason"] == "Idle"
+    code, told = ray.run("explain", f"workerscale/{NAME}", "-n", NAMESPACE, "--bundle", str(folder))
+    assert told.startswith(f"{NAMESPACE}/{NAME}  ")
+    assert code in (0, 3)
+    assert ray.run("explain", "wscale/a/b", "--bundle", str(folder)) == (2, "")
+    assert f"WorkerScale a/b does not exist; those that do: {NAMESPACE}/{NAME}" in (
+        capsys.readouterr().err
+    )
+
+
+def test_an_unknown_worker_scale_leaves_no_folder(
+    ray: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A typing error costs nothing."""
+    assert ray.run("capture", str(ray.folder / "report"), "workerscale/a/b") == (2, "")
+    assert "WorkerScale a/b does not exist" in capsys.readouterr().err
+    assert not (ray.folder / "report").exists()

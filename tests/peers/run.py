@@ -12,9 +12,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.docs import longer
 from tests.e2e.builds import PROMETHEUS
 from tests.golang import BUILT, ROOT, CannotBuildError, build
-from tests.peers import installers, keda_scenario, kueue_samples, wheel
+from tests.peers import installers, keda_scenario, kueue_samples, page_scenario, wheel
+from tests.peers.browser import NoBrowserError
 from tests.peers.builds import KEDA
 from tests.report import Report
 
@@ -26,12 +28,15 @@ def main() -> int:
     """Try every part; give the exit code."""
     report = Report(title="peers")
     _kueue(report)
+    report.part("longer commands of the documents")
+    longer.run(report)
     _installers(report)
     report.part("the wheel")
     wheel.run(report)
     _keda(report)
     _prometheus(report)
     _debian_prometheus(report)
+    _page(report)
     return report.exit_code()
 
 
@@ -87,6 +92,14 @@ def _debian_prometheus(report: Report) -> None:
         return
     folder = installed if (installed / "prometheus").exists() else unpacked
     _compare(report, folder / "prometheus", folder / "promtool")
+
+
+def _page(report: Report) -> None:
+    report.part("the page in Chromium")
+    try:
+        page_scenario.run(report)
+    except NoBrowserError as error:
+        report.skip("the page in a browser", why=str(error))
 
 
 def _unpack(into: Path) -> None:

@@ -1,10 +1,13 @@
 """Readings without a server are those that a server gives."""
 
+import pytest
+
 from scaler.core.policy import Policy, PrometheusSettings
 from scaler.core.usage import QueryKey
 from scaler.prometheus.source import PrometheusSource
+from scaler.prometheus.vector import QueryFailedError
 from scaler.sim.prometheus import PrometheusServer
-from scaler.sim.readings import read_usage
+from scaler.sim.readings import SampleServer, read_usage
 from scaler.sim.samples import SampleStore
 from tests.prometheus.fleet import GPU_UTIL, GR_ENGINE, KEY, NOW, pod_labels, scrape
 
@@ -48,3 +51,16 @@ def test_a_query_beyond_the_embedded_promql_is_a_problem_not_a_guess() -> None:
     )
     assert read.answers[QUERY].on is None
     assert "not in this subset" in (read.answers[QUERY].problem or "")
+
+
+def test_a_range_is_answered_with_its_points_and_nothing_else_is_one() -> None:
+    """As a connection does from a server."""
+    store = SampleStore()
+    store.append("up", {"job": "a"}, at=NOW - 5, value=1.0)
+    server = SampleServer(store)
+    (row,) = server.raw("up[10s]", at=NOW).series
+    assert (row.labels["job"], row.points) == ("a", ((round((NOW - 5) * 1000), 1.0),))
+    with pytest.raises(QueryFailedError, match="no matrix"):
+        server.raw("up", at=NOW)
+    with pytest.raises(QueryFailedError):
+        server.raw("up[", at=NOW)

@@ -115,3 +115,14 @@ def test_silent_clients_keep_no_probe_out() -> None:
         crowd = [open_ones.enter_context(connect(port)) for _ in range(MAX_CONNECTIONS + 5)]
         assert say(port, get("/healthz")).endswith(b"ok\n")
         assert hung_up_on(crowd[0]), "the oldest was to make room"
+
+
+def test_a_stop_hangs_up_on_those_who_are_still_connected() -> None:
+    """A page that asks every few seconds keeps its connection: it has to see the end."""
+    with ExitStack() as until_the_end:
+        with serving() as port:
+            client = until_the_end.enter_context(connect(port))
+            client.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
+            assert client.recv(65536).startswith(b"HTTP/1.1 200 ")
+        rest = b"".join(iter(lambda: client.recv(65536), b""))
+        assert rest in (b"", b"ok\n")

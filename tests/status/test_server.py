@@ -1,25 +1,19 @@
 """What people, probes and Prometheus get over HTTP."""
 
-import dataclasses
 import json
-import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
-import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from scaler.core.decision import (
     ClassCount,
     Decision,
-    DeviceEvidence,
-    EffectiveValue,
     IdleEvidence,
     PoolEvidence,
     QueueEvidence,
@@ -28,7 +22,7 @@ from scaler.core.decision import (
 )
 from scaler.core.model import Kind, SourceState
 from scaler.core.policy import Policy
-from scaler.core.reasons import CLASS_WORDS, Reason
+from scaler.core.reasons import Reason
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import Problem, TriggerRef
 from scaler.core.usage import Usage, UsageKey
@@ -36,10 +30,9 @@ from scaler.policyfile import PolicyState
 from scaler.settings import Address
 from scaler.status.health import SYNCED_ONCE
 from scaler.status.metrics import register
-from scaler.status.server import Decisions, StatusServer
+from scaler.status.server import StatusServer
 from scaler.store import Store
 from scaler.telemetry import Telemetry
-from scaler.view import Shown, ShownAnswer, ShownEvidence
 from tests.builders import NOW
 
 ALIVE = {kind: SourceState(synced=True, last_alive=NOW - 7) for kind in Kind}
@@ -306,17 +299,6 @@ def test_metrics_hold_what_alerts_need() -> None:
     assert samples[("kueue_gpu_scaler_source_age_seconds", (("source", "pods"),))] == 7.0
 
 
-def test_the_page_needs_nothing_from_elsewhere_and_inserts_only_text() -> None:
-    """Names and messages from the cluster can't become markup."""
-    with serving() as served:
-        status, content_type, page = served.get("/")
-    assert status == 200
-    assert content_type.startswith("text/html")
-    assert "http://" not in page
-    assert "https://" not in page
-    assert "innerHTML" not in page
-
-
 def test_an_unknown_path_says_what_there_is() -> None:
     """A typo is answered with the way on."""
     with serving() as served:
@@ -334,36 +316,3 @@ def test_a_port_in_use_is_one_sentence() -> None:
             clock=lambda: NOW,
             address=Address(host="127.0.0.1", port=served.server.port),
         )
-
-
-def test_the_page_reads_only_names_that_decisions_have() -> None:
-    """A renamed field would leave the page empty, and nothing else would notice."""
-    page = files("scaler.status").joinpath("page.html").read_text()
-    read = set(re.findall(r"\b(?:evidence|decision|pool|answer|last|d|c)\.([a-zA-Z_]+)", page))
-    records = (
-        ClassCount,
-        DeviceEvidence,
-        EffectiveValue,
-        IdleEvidence,
-        PoolEvidence,
-        QueueEvidence,
-    )
-    known = {_camel(field.name) for record in records for field in dataclasses.fields(record)}
-    for struct in (Shown, ShownAnswer, ShownEvidence, Decisions):
-        known |= {field.encode_name for field in msgspec.structs.fields(struct)}
-    methods = {"ok", "json"}
-    assert read - known == methods
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
-
-
-def test_the_page_names_the_classes_as_explain_does() -> None:
-    """The letters of classes have the same words everywhere."""
-    page = files("scaler.status").joinpath("page.html").read_text()
-    block = re.search(r"const CLASSES = \{(.*?)\};", page, re.DOTALL)
-    assert block is not None
-    words = dict(re.findall(r'\b([A-J]|Held): "([^"]+)"', block[1]))
-    assert words == {str(letter): word for letter, word in CLASS_WORDS.items()}

@@ -12,8 +12,8 @@ def away(scene: Scene, hold: HoldRecord) -> str:
     gpus = several(scene.devices, "GPU") if scene.devices else "no GPU"
     what = f"{several(pods, 'pod')} ({names}) with {gpus}" if names else "its pod"
     return (
-        f"{what} {_is(pods)} away since {format_instant(hold.since)}; {_workload(scene, hold)}; "
-        f"taken because {hold.reason}"
+        f"{what} {_is(pods)} away since {format_instant(int(hold.since))}; "
+        f"{_workload(scene, hold)}; taken because {hold.reason}"
     )
 
 

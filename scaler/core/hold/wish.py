@@ -75,7 +75,7 @@ def _over(scene: Scene) -> Wish | None:
     # A clock that was set back makes no hold endless.
     if hold is None or most is None or abs(scene.now - hold.since) < most:
         return None
-    since = format_instant(hold.since)
+    since = format_instant(int(hold.since))
     return _give(
         Cause.MAX_HOLD, f"away since {since}, which maxHold ends at {format_duration(most)}"
     )
@@ -184,7 +184,7 @@ def _doubt(scene: Scene, decision: Decision) -> Wish | None:
     message = f"{said}: {decision.detail}"
     if idle:
         said = f"{decision.name} said {decision.reason} too long ago"
-        message = f"{said}, at {format_instant(decision.at)}"
+        message = f"{said}, at {format_instant(int(decision.at))}"
     return Wish(want=Want.WAIT, cause=Cause.NOT_IDLE, message=message, lasting=said)
 
 

@@ -69,6 +69,19 @@ def evaluate(
     return [(row.labels, value) for row in result if (value := row.values[0]) is not None]
 
 
+def subquery_rows(
+    samples: Samples, node: Subquery, at: float, *, engine: Engine = LEFT_OPEN
+) -> list[Points]:
+    """Evaluate a subquery by itself: each series' points, whole.
+
+    Raises:
+        PromQLError: the expression is wrong, not known here, or matches ambiguously.
+    """
+    evaluation = _Evaluation(samples, engine=engine, instants=(round(at * 1000),))
+    points, _ = evaluation.ranged(node, of="a subquery")
+    return points
+
+
 class _Evaluation:
     """One expression's evaluation at a row of instants, milliseconds, ascending."""
 
@@ -116,7 +129,7 @@ class _Evaluation:
             for series, at in self._newest(node)
         ]
 
-    def _points(self, node: Node, *, of: str) -> tuple[list[Points], int]:
+    def ranged(self, node: Node, *, of: str) -> tuple[list[Points], int]:
         """Give a range vector's series, whole, and its range."""
         match node:
             case RangeSelector(selector=selector, window=window):
@@ -201,7 +214,7 @@ class _Evaluation:
 
     def _over_time(self, name: str, argument: Node) -> list[Row]:
         function = FUNCTIONS[name]
-        points, width = self._points(argument, of=name)
+        points, width = self.ranged(argument, of=name)
         closed = self._engine.closed_ranges
         rows: list[Row] = []
         for series in points:

@@ -1,23 +1,29 @@
-"""Answer a range selector by itself: the raw samples, as an instant query for a matrix does."""
+"""Answer a range by itself: raw samples, or a subquery's points, as an instant query does."""
 
 from collections.abc import Sequence
 
-from scaler.sim.promql.evaluate import LEFT_OPEN, Engine
+from scaler.sim.promql.evaluate import LEFT_OPEN, Engine, subquery_rows
 from scaler.sim.promql.labels import Labels
 from scaler.sim.promql.parser import parse
 from scaler.sim.promql.series import Points, Samples, Series
-from scaler.sim.promql.syntax import RangeSelector
+from scaler.sim.promql.syntax import RangeSelector, Subquery
 
 
 def raw_rows(
     samples: Samples, expression: str, at: float, *, engine: Engine = LEFT_OPEN
 ) -> list[tuple[Labels, Sequence[tuple[int, float]]]] | None:
-    """Give each series' (milliseconds, value) pairs; None where it is no range selector.
+    """Give each series' (milliseconds, value) pairs; None where it is no range.
 
     Raises:
         PromQLError: the expression is wrong.
     """
     node = parse(expression)
+    if isinstance(node, Subquery):
+        return [
+            (points.labels, tuple(zip(points.times, points.values, strict=True)))
+            for points in subquery_rows(samples, node, at, engine=engine)
+            if points.times
+        ]
     if not isinstance(node, RangeSelector):
         return None
     end = round(at * 1000)

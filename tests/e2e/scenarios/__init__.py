@@ -2,6 +2,7 @@
 
 from tests.e2e.scenarios import (
     contract,
+    documented,
     explained,
     faults,
     faults_api,
@@ -56,4 +57,5 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_api.SCENARIOS,
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
+    *documented.SCENARIOS,
 )

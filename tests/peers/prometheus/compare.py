@@ -30,6 +30,7 @@ import fleets
 
 from scaler.core.policy import PrometheusSettings
 from scaler.core.usage import UsageKey
+from scaler.prometheus.history import Window, peaks, reasons, reporting
 from scaler.prometheus.queries import fleet_queries
 from scaler.prometheus.session import Connection
 from scaler.prometheus.vector import QueryFailedError, Vector
@@ -45,6 +46,8 @@ KEYS: Final = (
 )
 INSTANTS: Final = (NOW, NOW - 7.0, NOW - 300.25, NOW + 95.0, NOW + 240.0, NOW + 4000.0)
 LOOK_BACK: Final = 900.0
+RANGE: Final = "chart"
+"""Name of the questions that are answered with a matrix."""
 
 Rows: TypeAlias = Mapping[tuple[tuple[str, str], ...], float]
 
@@ -88,7 +91,8 @@ def _compare(fleet: fleets.Fleet, *, url: str, engine: Engine) -> int:
     theirs = Connection(settings)
     asked = rows = refused = failed = 0
     for name, expression, at in _questions(settings):
-        expected, found = _answer(theirs, expression, at), _answer(ours, expression, at)
+        ask = _range if name == RANGE else _answer
+        expected, found = ask(theirs, expression, at), ask(ours, expression, at)
         asked += 1
         rows += 0 if isinstance(expected, str) else len(expected)
         refused += isinstance(expected, str)
@@ -116,6 +120,17 @@ def _questions(settings: PrometheusSettings) -> Iterator[tuple[str, str, float]]
             yield from ((name, expression, at) for name, expression in named.items())
         for expression in expressions.for_settings(settings):
             yield "template", expression, at
+        for expression in _charts(settings):
+            yield RANGE, expression, at
+
+
+def _charts(settings: PrometheusSettings) -> Iterator[str]:
+    """Give the queries of the page's charts: an instant query answers them with a matrix."""
+    window = Window(seconds=1800.0, step=90.0)
+    pods = [f"worker-{number}" for number in range(4)]
+    yield peaks(settings, namespace="ml", pods=pods, window=window)
+    yield reporting(settings, namespace="ml", pods=pods, window=window)
+    yield reasons(["none.such"], window)
 
 
 def _answer(server: Connection | SampleServer, expression: str, at: float) -> Rows | str:
@@ -124,6 +139,19 @@ def _answer(server: Connection | SampleServer, expression: str, at: float) -> Ro
     except QueryFailedError as error:
         return f"refused: {error}"
     return _rows(vector)
+
+
+def _range(server: Connection | SampleServer, expression: str, at: float) -> Rows | str:
+    """Give a matrix' points, each a row of its own with its time as a label."""
+    try:
+        matrix = server.raw(expression, at=at)
+    except QueryFailedError as error:
+        return f"refused: {error}"
+    return {
+        (*sorted(row.labels.items()), ("time", str(time))): value
+        for row in matrix.series
+        for time, value in row.points
+    }
 
 
 def _rows(vector: Vector) -> Rows:

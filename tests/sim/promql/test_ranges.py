@@ -42,3 +42,13 @@ def test_a_wrong_expression_is_an_error() -> None:
     """As everywhere."""
     with pytest.raises(PromQLError):
         raw_rows(store(), "m[", 30.0)
+
+
+def test_a_subquery_gives_the_value_at_each_step_that_has_one() -> None:
+    """At absolute multiples of the step, whatever is inside."""
+    found = raw_rows(store(), "max by (a) (m)[30s:10s]", 30.0)
+    assert found is not None
+    assert dict(found) == {
+        (("a", "x"),): ((10_000, 2.0), (20_000, 3.0)),
+        (("a", "y"),): ((10_000, 9.0), (20_000, 9.0), (30_000, 9.0)),
+    }

@@ -1,0 +1,1 @@
+"""The documents; `docs.generate` writes those of docs/reference."""

@@ -1,0 +1,1 @@
+"""What the documents show is tried: their YAML, their commands, their links."""
