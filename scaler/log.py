@@ -81,17 +81,31 @@ def _renderer(*, terminal: bool) -> Processor:
     return structlog.processors.JSONRenderer()
 
 
-class _OfLibraries(logging.StreamHandler[TextIO]):
-    """Where the standard library's loggers write."""
+class _OfLibraries(logging.Handler):
+    """Where the standard library's loggers write; to a stream that was closed nothing is."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(logging.WARNING)
+        self._stream = stream
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        if not self._stream.closed:
+            self._stream.write(f"{self.format(record)}\n")
+
+
+def leave() -> None:
+    """Let libraries' loggers write where they did before."""
+    root = logging.getLogger()
+    for old in [one for one in root.handlers if isinstance(one, _OfLibraries)]:
+        root.removeHandler(old)
 
 
 def _take_over(stream: TextIO, shared: tuple[Processor, ...], renderer: Processor) -> None:
     """Let libraries' warnings be lines like ours: else they are written past all of this."""
     root = logging.getLogger()
-    for old in [one for one in root.handlers if isinstance(one, _OfLibraries)]:
-        root.removeHandler(old)
+    leave()
     writer = _OfLibraries(stream)
-    writer.setLevel(logging.WARNING)
     writer.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared[:-2],

@@ -3,7 +3,6 @@
 import io
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,12 +28,6 @@ class Terminal(io.StringIO):
     def isatty(self) -> bool:
         """Say so."""
         return True
-
-
-@pytest.fixture(autouse=True)
-def _as_before() -> Iterator[None]:
-    yield
-    log.configure()
 
 
 def lines(stream: io.StringIO) -> list[dict[str, object]]:
@@ -83,6 +76,14 @@ def test_what_libraries_warn_of_is_a_line_like_ours() -> None:
 def fail_with(text: str) -> None:
     """Raise an exception with such words."""
     raise ValueError(text)
+
+
+def test_a_stream_that_is_closed_is_written_to_no_more() -> None:
+    """A library that warns then must not fail for it."""
+    stream = io.StringIO()
+    log.configure(stream=stream)
+    stream.close()
+    logging.getLogger("urllib3").warning("too late")
 
 
 SEEN = (

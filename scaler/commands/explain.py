@@ -70,10 +70,11 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     from scaler.kube.credentials import NoClusterError
     from scaler.live import UnreadableError
 
+    refs: Sequence[TriggerRef] = ()
     try:
         what = None if args.what is None else named(args.what, args.namespace)
         if args.bundle is None:
-            look, refs = _of_cluster(args, what), ()
+            look = _of_cluster(args, what)
         else:
             look, refs, what = _of_bundle(args, what)
     except (ValueError, BadBundle, NoClusterError, UnreadableError) as error:

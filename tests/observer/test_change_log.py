@@ -3,7 +3,6 @@
 import asyncio
 import io
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -64,12 +63,11 @@ class Logged:
 
 
 @pytest.fixture
-def logged() -> Iterator[Logged]:
+def logged() -> Logged:
     """Log into memory."""
     stream = io.StringIO()
     log.configure(stream=stream, verbose=True)
-    yield Logged(stream)
-    log.configure()
+    return Logged(stream)
 
 
 def test_a_change_is_one_line_with_before_after_reason_and_evidence(logged: Logged) -> None:
