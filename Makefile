@@ -12,7 +12,8 @@ DEV_GROUP := import tomllib; \
 	print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto roles reference lock clean
+.PHONY: help setup demo test lint types layers generated unit peers e2e e2e-build e2e-all bench proto roles dashboards reference \
+	lock clean
 
 help: ## show this list
 	@echo 'kueue-gpu-scaler'
@@ -51,10 +52,11 @@ layers: setup ## import-linter: imports point one way
 	@echo '== import-linter'
 	@$(BIN)/lint-imports
 
-generated: setup ## scaler/pb is what protos/ gives; deploy/'s Roles and docs/reference what the code gives
-	@echo '== generated code, Roles and pages'
+generated: setup ## what code gives is fresh: scaler/pb, deploy/'s Roles, deploy/grafana, docs/reference
+	@echo '== generated code, Roles, dashboards and pages'
 	@$(BIN)/python protos/generate.py --check
 	@$(BIN)/python deploy/roles.py --check
+	@$(BIN)/python -m dashboards --check
 	@$(BIN)/python -m docs.generate --check
 
 unit: setup ## pytest alone
@@ -81,6 +83,9 @@ proto: setup ## generate scaler/pb anew
 
 roles: setup ## write the rules of deploy/'s Roles anew
 	@$(BIN)/python deploy/roles.py
+
+dashboards: setup ## generate deploy/grafana anew
+	@$(BIN)/python -m dashboards
 
 reference: setup ## write docs/reference anew from the code
 	@$(BIN)/python -m docs.generate

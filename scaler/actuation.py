@@ -13,6 +13,7 @@ from scaler.actuator.metrics import HeldCollector, Tracker
 from scaler.actuator.news import News
 from scaler.actuator.parts import Parts
 from scaler.actuator.planning import plan_within_policy
+from scaler.certificates import Port, Renewal
 from scaler.core.model import Instant
 from scaler.core.scales import refs_of_scale
 from scaler.deciding import Deciding
@@ -58,11 +59,18 @@ class Actuation:
             PolicyError: no good policy to start with.
             NoClusterError: no way to a cluster.
             OSError: the status port can't be had.
+            CertificatesError: no good certificates to start with.
         """
         self._deciding = Deciding(
             settings, resources=ACTUATOR_RESOURCES, clock=clock, speed=speed, pace=pace
         )
         store, telemetry = self._deciding.store, self._deciding.telemetry
+        self._renewal = Renewal(
+            {Port.STATUS: settings.status_certificates},
+            clock=time.time,  # whatever the cluster's is: clients go by the wall's too
+            telemetry=telemetry,
+            every=settings.certificate_poll_seconds,
+        )
         store.listen(ChangeLog(telemetry))
         self._elector = self._election(settings, clock)
         tracker = Tracker(telemetry.registry)
@@ -92,7 +100,13 @@ class Actuation:
             )
         )
         self._status = StatusServer(
-            store=store, registry=registry, clock=clock, address=settings.status, needed=NEEDED
+            store=store,
+            registry=registry,
+            clock=clock,
+            address=settings.status,
+            needed=NEEDED,
+            certificates=self._renewal.of(Port.STATUS),
+            details=self._renewal.details,
         )
         self._host = settings.status.host
 
@@ -108,6 +122,7 @@ class Actuation:
     def start(self) -> Address:
         """Start all parts; give the status port's address."""
         self._status.start()
+        self._renewal.start()
         self._deciding.start()
         self._news.start()
         self.actuator.start()
@@ -121,6 +136,7 @@ class Actuation:
         self._elector.stop()
         self._news.stop()
         self._deciding.stop()
+        self._renewal.stop()
         self._status.stop()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import structlog
 
+from scaler.certificates import Port, Renewal
 from scaler.core.decision import Decision
 from scaler.core.model import Instant
 from scaler.core.trigger import TriggerRef
@@ -44,6 +45,7 @@ class App:
         Raises:
             PolicyError: no good policy to start with.
             NoClusterError: no way to a cluster.
+            CertificatesError: no good certificates to start with.
         """
         self._settings = settings
         self._clock = clock
@@ -51,6 +53,12 @@ class App:
             settings, resources=RESOURCES, clock=clock, speed=speed, pace=pace
         )
         self._store, self._telemetry = self._deciding.store, self._deciding.telemetry
+        self._renewal = Renewal(
+            {Port.GRPC: settings.grpc_certificates, Port.STATUS: settings.status_certificates},
+            clock=time.time,  # whatever the cluster's is: clients go by the wall's too
+            telemetry=self._telemetry,
+            every=settings.certificate_poll_seconds,
+        )
         self._store.listen(ChangeLog(self._telemetry))
         self._announcer: Part = Announcer(
             store=self._store,
@@ -63,6 +71,9 @@ class App:
             registry=register(telemetry=self._telemetry, store=self._store, clock=clock),
             clock=clock,
             address=settings.status,
+            certificates=self._renewal.of(Port.STATUS),
+            details=self._renewal.details,
+            alive=self._turns,
         )
         self._server: Server | None = None
 
@@ -79,9 +90,11 @@ class App:
             address=self._settings.grpc,
             telemetry=self._telemetry,
             connection_age=connection_age(self._settings.drain_seconds),
+            certificates=self._renewal.of(Port.GRPC),
         )
         port = await self._server.start()
         self._status.start()
+        self._renewal.start()
         self._deciding.start()
         self._announcer.start()
         return (
@@ -97,7 +110,11 @@ class App:
             await self._server.stop()
         self._announcer.stop()
         self._deciding.stop()
+        self._renewal.stop()
         self._status.stop()
+
+    def _turns(self) -> bool:
+        return self._server is None or self._server.turns()
 
     def _decide(self, ref: TriggerRef) -> Decision:
         state = self._store.latest()

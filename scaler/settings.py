@@ -31,11 +31,24 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateFiles:
+    """Where a port's certificate and key are, and the authorities of its clients; PEM files."""
+
+    certificate: Path
+    """The port's own certificate first, then those between it and its authority."""
+    key: Path
+    client_authorities: Path | None = None
+    """None: clients need no certificate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSettings:
     """What every process that decides needs to know before it starts."""
 
     policy: Path
     status: Address
+    status_certificates: CertificateFiles | None = None
+    """None: plain HTTP."""
     kubeconfig: str | None = None
     """None: in-cluster where there is a service account, else the default kubeconfig."""
     context: str | None = None
@@ -43,6 +56,7 @@ class SourceSettings:
     tick_seconds: float = 5.0
     """All triggers are decided anew this often, since delays and ages run by themselves."""
     policy_poll_seconds: float = 2.0
+    certificate_poll_seconds: float = 2.0
     pod: tuple[str, str, str] | None = None
     """Namespace, name and uid of our own pod, on which Events about the policy are written."""
     watch_read_timeout: float = 60.0
@@ -54,6 +68,8 @@ class Settings(SourceSettings):
     """What `serve` needs to know before it starts."""
 
     grpc: Address
+    grpc_certificates: CertificateFiles | None = None
+    """None: plaintext."""
     drain_seconds: float = 0.0
     """After the signal to stop: not ready, yet still answering, so that endpoints can follow."""
 

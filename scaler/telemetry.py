@@ -36,6 +36,11 @@ class Telemetry:
         self.policy_refused = self._counter(
             "policy_refused", "Policy files that were refused while the last good one stayed."
         )
+        self.certificates_refused = self._counter(
+            "certificates_refused",
+            "Files of a port's certificates that were refused while the last good ones stayed.",
+            "port",
+        )
         self.streams = Gauge(
             "open_streams", "Open push streams.", namespace=PREFIX, registry=self.registry
         )

@@ -43,12 +43,12 @@ def _exit(each: Exit) -> str:
 
 def _command(name: str, parser: argparse.ArgumentParser) -> str:
     examples = (parser.epilog or "").partition("\n")[2]
-    shown = "\n".join(line.strip() for line in examples.splitlines())
+    shown = "\n".join(f"- {code(line.strip())}" for line in examples.splitlines())
     return section(
         code(f"{PROGRAM} {name}"),
         " ".join((parser.description or "").split()),
         table(HEAD, _arguments(parser)),
-        f"```text\n{shown}\n```",
+        f"Examples:\n\n{shown}",
     )
 
 

@@ -35,7 +35,11 @@ class Tracker:
             "actuator_writes", "Writes to the API server by step and outcome.", "step", "outcome"
         )
         self.breaches = self._counter(
-            "hold_breaches", "Holds that were ended by force, by cause.", "cause"
+            "hold_breaches",
+            "Holds that were ended by force, by WorkerScale and cause.",
+            "cause",
+            "namespace",
+            "worker_scale",
         )
         self.refusals = self._counter(
             "hold_refusals", "Zeros that were refused, by cause.", "cause"
@@ -44,7 +48,10 @@ class Tracker:
             "hold_conflicts", "Times that another writer undid what was done."
         )
         self.gpu_seconds = self._counter(
-            "held_gpu_seconds", "GPU seconds that were free because workers were away.", "mode"
+            "held_gpu_seconds",
+            "GPU seconds that were free because workers were away.",
+            "mode",
+            "namespace",
         )
         self.taking = self._histogram(
             "take_duration_seconds", "From the first write until no worker was left.", _SECONDS
@@ -68,7 +75,7 @@ class Tracker:
         key, mode = plan.scale.key, plan.scale.mode
         gpus, since = self._gpus.get(key, (0, now))
         if gpus and 0 < now - since < LONGEST_GAP_SECONDS:
-            self.gpu_seconds.labels(mode).inc(gpus * (now - since))
+            self.gpu_seconds.labels(mode, key[0]).inc(gpus * (now - since))
         profile = metric_profile(state.policy.policy.prometheus)
         self._gpus[key] = (free_gpus(plan, state.snapshot, profile), now)
 
@@ -101,7 +108,7 @@ class Tracker:
 
     def _count(self, plan: Plan, before: str) -> None:
         if plan.cause in BREACHES and plan.cause != before:
-            self.breaches.labels(plan.cause).inc()
+            self.breaches.labels(plan.cause, *plan.scale.key).inc()
         if plan.state is Stand.REFUSED:
             self.refusals.labels(plan.cause).inc()
         elif plan.state is Stand.CONFLICT:

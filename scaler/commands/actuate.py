@@ -5,12 +5,14 @@ import os
 from typing import TextIO
 
 from scaler.commands.arguments import Commands, add_cluster_arguments, examples, refuse
+from scaler.commands.certificate_arguments import add_certificate_arguments, certificate_files
 from scaler.commands.running import (
     GC_THRESHOLDS,
     add_policy_argument,
     add_status_argument,
     end_at_once,
     own_pod,
+    status_url,
 )
 from scaler.commands.scaled_objects import policy_text
 from scaler.settings import ActuatorSettings, Address
@@ -32,6 +34,7 @@ def add_parser(commands: Commands) -> None:
     )
     add_policy_argument(parser)
     add_status_argument(parser, about="metrics, health, decisions, page")
+    add_certificate_arguments(parser, port="status", clients="/healthz and /readyz go without")
     parser.add_argument(
         "--lease-namespace",
         default=os.environ.get("POD_NAMESPACE"),
@@ -53,6 +56,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     end_at_once()
     from scaler import log
     from scaler.actuation import run as actuate
+    from scaler.certificates import CertificatesError
     from scaler.kube.credentials import NoClusterError
     from scaler.policyfile import PolicyError
 
@@ -60,27 +64,37 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         return refuse("outside a pod actuate needs --lease-namespace NAMESPACE")
     try:
         policy_text(args.policy)
+        settings = _settings(args)
     except ValueError as error:
         return refuse(str(error))
     log.configure(verbose=args.verbose)
     gc.set_threshold(*GC_THRESHOLDS)
 
     def started(status: Address) -> None:
-        print(f"actuating, status on http://{status}/", file=out, flush=True)
+        print(f"actuating, status on {status_url(settings, status)}", file=out, flush=True)
 
     try:
-        actuate(_settings(args), started)
+        actuate(settings, started)
     except PolicyError as error:
         return refuse(f"{args.policy} is no good policy:\n{error}")
+    except CertificatesError as error:
+        return refuse(f"no good certificates:\n{error}")
     except (NoClusterError, OSError) as error:
         return refuse(str(error))
     return 0
 
 
 def _settings(args: argparse.Namespace) -> ActuatorSettings:
+    """Take the arguments.
+
+    Raises:
+        ValueError: files of certificates that are no use without another one.
+    """
+    files = certificate_files(args, "status")
     return ActuatorSettings(
         policy=args.policy,
         status=args.status,
+        status_certificates=files["status"],
         kubeconfig=args.kubeconfig,
         context=args.context,
         pod=own_pod(os.environ),

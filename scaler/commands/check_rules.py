@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from scaler.commands.check_files import Finding, Manifest, Severity, at
+from scaler.commands.check_tls import judge_tls
 from scaler.core.metadata import parse
 from scaler.core.quantity import amount
 from scaler.core.trigger import (
@@ -100,6 +101,7 @@ def judge(manifest: Manifest) -> Iterator[Finding]:
     yield from _whole(manifest)
     for trigger in ours:
         yield from _metadata(manifest, trigger)
+        yield from judge_tls(manifest, trigger.path, trigger.metadata)
         yield from _tolerance(manifest, trigger)
         yield from _idle_sizes(manifest, trigger)
     yield from _scale_in(manifest, ours)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from scaler.commands.arguments import POLICY, address
+from scaler.settings import Address, SourceSettings
 
 GC_THRESHOLDS: Final = (50_000, 20, 100)
 """A first list of 100,000 objects is all kept, so that collecting amid it frees nothing; Python's
@@ -31,6 +32,12 @@ def add_status_argument(parser: argparse.ArgumentParser, *, about: str) -> None:
         metavar="HOST:PORT",
         help=f"{about}; default: %(default)s",
     )
+
+
+def status_url(settings: SourceSettings, status: Address) -> str:
+    """Give the URL of the page."""
+    scheme = "https" if settings.status_certificates else "http"
+    return f"{scheme}://{status}/"
 
 
 def own_pod(environ: Mapping[str, str]) -> tuple[str, str, str] | None:

@@ -5,12 +5,14 @@ import os
 from typing import TextIO
 
 from scaler.commands.arguments import Commands, add_cluster_arguments, address, examples, refuse
+from scaler.commands.certificate_arguments import add_certificate_arguments, certificate_files
 from scaler.commands.running import (
     GC_THRESHOLDS,
     add_policy_argument,
     add_status_argument,
     end_at_once,
     own_pod,
+    status_url,
 )
 from scaler.commands.scaled_objects import policy_text
 from scaler.settings import Address, Settings
@@ -32,7 +34,9 @@ def add_parser(commands: Commands) -> None:
         metavar="HOST:PORT",
         help="where KEDA asks; default: %(default)s",
     )
+    add_certificate_arguments(parser, port="grpc", clients="nobody else gets in")
     add_status_argument(parser, about="metrics, health, decisions, page")
+    add_certificate_arguments(parser, port="status", clients="/healthz and /readyz go without")
     parser.add_argument(
         "--drain",
         type=float,
@@ -54,32 +58,49 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     end_at_once()
     from scaler import log
     from scaler.app import run as serve
+    from scaler.certificates import CertificatesError
     from scaler.kube.credentials import NoClusterError
     from scaler.policyfile import PolicyError
 
     try:
         policy_text(args.policy)
+        settings = _settings(args)
     except ValueError as error:
         return refuse(str(error))
     log.configure(verbose=args.verbose)
     gc.set_threshold(*GC_THRESHOLDS)
-    settings = Settings(
-        policy=args.policy,
-        grpc=args.grpc,
-        status=args.status,
-        kubeconfig=args.kubeconfig,
-        context=args.context,
-        drain_seconds=args.drain,
-        pod=own_pod(os.environ),
-    )
 
     def started(grpc: Address, status: Address) -> None:
-        print(f"serving gRPC on {grpc}, status on http://{status}/", file=out, flush=True)
+        tls = " with TLS" if settings.grpc_certificates else ""
+        where = status_url(settings, status)
+        print(f"serving gRPC on {grpc}{tls}, status on {where}", file=out, flush=True)
 
     try:
         asyncio.run(serve(settings, started))
     except PolicyError as error:
         return refuse(f"{args.policy} is no good policy:\n{error}")
+    except CertificatesError as error:
+        return refuse(f"no good certificates:\n{error}")
     except (NoClusterError, OSError) as error:
         return refuse(str(error))
     return 0
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    """Take the arguments.
+
+    Raises:
+        ValueError: files of certificates that are no use without another one.
+    """
+    files = certificate_files(args, "grpc", "status")
+    return Settings(
+        policy=args.policy,
+        grpc=args.grpc,
+        grpc_certificates=files["grpc"],
+        status=args.status,
+        status_certificates=files["status"],
+        kubeconfig=args.kubeconfig,
+        context=args.context,
+        drain_seconds=args.drain,
+        pod=own_pod(os.environ),
+    )

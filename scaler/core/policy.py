@@ -182,6 +182,18 @@ class WorkerScales:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """The section `prices`: what an hour of one GPU costs; dashboards alone read it."""
+
+    currency: str = ""
+    gpu_hour: float | None = None
+    """Of a GPU that neither its ResourceFlavor nor its model has a price for."""
+    resource_flavors: Mapping[str, float] = field(default_factory=_frozen)
+    models: Mapping[str, float] = field(default_factory=_frozen)
+    """modelName -> price; a ResourceFlavor's is stronger."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """The ConfigMap's content, whole and valid."""
 
@@ -196,3 +208,4 @@ class Policy:
     queries: Mapping[str, str] = field(default_factory=_frozen)
     schedules: tuple[Schedule, ...] = ()
     worker_scales: WorkerScales = WorkerScales()
+    prices: Prices = Prices()

@@ -6,6 +6,7 @@ from scaler.core.policy import (
     MassIdle,
     Policy,
     Pool,
+    Prices,
     Safety,
     Schedule,
     Thresholds,
@@ -208,6 +209,26 @@ WORKER_SCALES = Section(
     ),
 )
 
+PRICES = Section(
+    build=Prices,
+    fields=(
+        required("currency", leaf.CURRENCY, about="What all prices are in."),
+        optional("gpuHour", leaf.PRICE, about="An hour of any GPU that has no price of its own."),
+        optional(
+            "resourceFlavors",
+            Table(key=leaf.NAME, value=leaf.PRICE),
+            about="An hour of a GPU by the ResourceFlavor that it was admitted on.",
+            default={},
+        ),
+        optional(
+            "models",
+            Table(key=leaf.MODEL, value=leaf.PRICE),
+            about="An hour of a GPU by modelName, where its ResourceFlavor has no price.",
+            default={},
+        ),
+    ),
+)
+
 POLICY = Section(
     build=Policy,
     fields=(
@@ -257,5 +278,6 @@ POLICY = Section(
             default={},
         ),
         optional("workerScales", WORKER_SCALES, about="What WorkerScales may do in this cluster."),
+        optional("prices", PRICES, about="What GPUs cost, for dashboards; no decision reads it."),
     ),
 )

@@ -167,6 +167,8 @@ PERCENT_OR_ZERO = percent(zero=True)
 SPAN = span(zero=False)
 SPAN_OR_ZERO = span(zero=True)
 POSITIVE = number(above=0, most=1e12, allowed="allowed is a number above 0")
+PRICE = number(above=0, most=1e9, allowed="allowed is a price above 0, as a number")
+CURRENCY = text(r"[A-Za-z]{1,10}", allowed="allowed is a currency's name of up to 10 letters: EUR")
 PROFILE = choice(Profile)
 WORKER_KIND = choice(WorkerKind)
 CLOCK = Leaf(

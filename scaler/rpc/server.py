@@ -1,5 +1,7 @@
 """The gRPC server: port, health, reflection, and an orderly end."""
 
+import asyncio
+import threading
 from collections.abc import Callable
 
 import grpc.aio
@@ -7,11 +9,13 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 
+from scaler.certificates import Certificates
 from scaler.core.decision import Decision
 from scaler.core.model import Instant
 from scaler.core.trigger import TriggerRef
 from scaler.pb import externalscaler_pb2 as pb
 from scaler.pb import externalscaler_pb2_grpc as pb_grpc
+from scaler.rpc.credentials import server_credentials
 from scaler.rpc.servicer import Servicer
 from scaler.rpc.watches import Watches
 from scaler.settings import Address
@@ -40,6 +44,9 @@ OPTIONS: tuple[tuple[str, int], ...] = (
     ("grpc.max_receive_message_length", 64 << 10),
     ("grpc.max_metadata_size", 32 << 10),
 )
+
+TURN_SECONDS = 1.0
+"""Until then the event loop must have got to a call; a probe waits for two seconds."""
 
 SHORTEST_DRAIN = 5.0
 """Seconds; a shorter drain leaves connections as they are."""
@@ -75,8 +82,12 @@ class Server:
         address: Address,
         telemetry: Telemetry,
         connection_age: float | None = None,
+        certificates: Certificates | None = None,
     ) -> None:
+        """Build it; without certificates it speaks plaintext."""
         self._address = address
+        self._certificates = certificates
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._watches = Watches(store)
         self._health = HealthServicer()
         self._server = grpc.aio.server(options=_options(connection_age))
@@ -102,14 +113,35 @@ class Server:
             OSError: the port can't be had; one sentence.
         """
         try:
-            port = self._server.add_insecure_port(str(self._address))
+            port = self._open(str(self._address))
         except RuntimeError as error:
             message = f"can't listen on {self._address}: is the port in use?"
             raise OSError(message) from error
+        self._loop = asyncio.get_running_loop()
         await self._server.start()
         for service in ("", SERVICE):
             await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
         return port
+
+    def turns(self, *, within: float = TURN_SECONDS) -> bool:
+        """Say whether the event loop that answers KEDA gets to a call in time.
+
+        Asked from other threads. It stands for gRPC's health service where a probe can't ask that:
+        no kubelet speaks TLS to it. Before the start, and after the end, there is nothing to say.
+        """
+        if self._loop is None or self._loop.is_closed():
+            return True
+        turned = threading.Event()
+        try:
+            self._loop.call_soon_threadsafe(turned.set)
+        except RuntimeError:  # it was closed just now
+            return True
+        return turned.wait(within)
+
+    def _open(self, address: str) -> int:
+        if self._certificates is None:
+            return self._server.add_insecure_port(address)
+        return self._server.add_secure_port(address, server_credentials(self._certificates))
 
     @property
     def streams(self) -> int:

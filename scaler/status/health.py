@@ -34,7 +34,7 @@ class Ready(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
     waiting_for: tuple[str, ...]
     """Kinds whose first list is still missing."""
     details: tuple[str, ...]
-    """What is wrong with sources and policy; it makes HOLD, never unready."""
+    """What is wrong with sources, policy and certificates; it never makes unready."""
 
 
 def ready(
@@ -44,8 +44,11 @@ def ready(
     stopping: bool,
     now: Instant,
     needed: Iterable[Kind] = SYNCED_ONCE,
+    also: Iterable[str] = (),
 ) -> Ready:
     """Judge readiness: `seen` are the kinds that synced once, whatever became of them since.
+
+    `also` are further details.
 
     The process is ready once all that are `needed` did.
     A source that is down stays ready: no endpoint would be an error to KEDA, and HOLD is not.
@@ -59,6 +62,7 @@ def ready(
             *_sources(state.snapshot, state.policy.policy.safety.max_watch_age, now),
             *_usage(state.snapshot),
             *_policy(state.policy),
+            *also,
         ),
     )
 

@@ -10,6 +10,7 @@ from scaler.core.decision import Decision, Status
 from scaler.core.model import Instant
 from scaler.core.reasons import Reason
 from scaler.observer.observer import refs_of
+from scaler.status.tenants import tenants
 from scaler.store import State, Store
 from scaler.telemetry import PREFIX, Telemetry
 
@@ -29,15 +30,16 @@ class StateCollector(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Give all families."""
-        state = self._store.latest()
+        state, now = self._store.latest(), self._clock()
         decisions = _in_force_first(state) if self._shows_decisions else ()
         for families in (
             _decisions(decisions),
             _idle(decisions),
             _demand(decisions),
             _pools(decisions),
-            _sources(state, self._clock()),
+            _sources(state, now),
             _policy(state),
+            tenants(state, now) if self._shows_decisions else (),
         ):
             yield from map(_distinct, families)
 
@@ -106,6 +108,8 @@ def _decisions(decisions: Iterable[Decision]) -> Iterator[Metric]:
 def _idle(decisions: Iterable[Decision]) -> Iterator[Metric]:
     labels = ("namespace", "scaled_object", "workload", "component")
     seconds = _gauge("idle_seconds", "Seconds since the last busy sample, as far as seen.", labels)
+    limit = _gauge("idle_after_seconds", "The limit of idle_seconds.", labels)
+    gpus = _gauge("judged_gpus", "GPUs that the component's live pods request.", labels)
     would = _gauge("dry_run_would_be_idle", "1 = idle, but for the dry run.", labels)
     for decision in decisions:
         idle = decision.idle
@@ -114,8 +118,10 @@ def _idle(decisions: Iterable[Decision]) -> Iterator[Metric]:
         names = (decision.namespace, decision.name, idle.workload, idle.component)
         if idle.idle_seconds is not None:
             seconds.add_metric(names, idle.idle_seconds)
+        limit.add_metric(names, idle.idle_after_seconds)
+        gpus.add_metric(names, idle.gpus_requested)
         would.add_metric(names, float(decision.reason is Reason.DRY_RUN))
-    yield from (seconds, would)
+    yield from (seconds, limit, gpus, would)
 
 
 def _demand(decisions: Iterable[Decision]) -> Iterator[Metric]:
@@ -153,6 +159,8 @@ def _sources(state: State, now: Instant) -> Iterator[Metric]:
     up = _gauge("source_up", "1 = synced and without a problem.", ("source",))
     skipped = _gauge("undecodable_objects", "Objects skipped now.", ("kind",))
     for kind, source in state.snapshot.sources.items():
+        if not source.installed:
+            continue  # most clusters lack a kind or two: that is no fault, and HOLD where it is one
         up.add_metric((kind,), float(source.synced and source.problem is None))
         if source.last_alive is not None:
             age.add_metric((kind,), max(0.0, now - source.last_alive))

@@ -1,17 +1,16 @@
 """The HTTP status port."""
 
-import socket
+import ssl
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TypeAlias
+from http.server import BaseHTTPRequestHandler
 
 import msgspec
 import structlog
 from prometheus_client import CollectorRegistry
 
+from scaler.certificates import Certificates
 from scaler.core.model import Instant, Kind
 from scaler.settings import Address
 from scaler.status.answers import (
@@ -26,6 +25,7 @@ from scaler.status.answers import (
     metrics,
     unchanging,
 )
+from scaler.status.connections import Listener
 from scaler.status.health import SYNCED_ONCE, Readiness, Ready, ready, settled
 from scaler.status.page import Pages
 from scaler.status.page.assets import ASSETS
@@ -35,17 +35,13 @@ from scaler.store import State, Store
 STOP_POLL_SECONDS = 0.05
 """How long a stop may wait for the accepting thread to notice."""
 
-MAX_CONNECTIONS = 200
-"""Each has a thread, so that memory is bounded; a further one ends the oldest."""
-
 IDLE_SECONDS = 30.0
 """Without a byte a connection is closed after so long."""
 
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+"""For everyone, also where clients need a certificate: no kubelet has one to show."""
+
 log = structlog.get_logger(__name__)
-
-
-_Socket: TypeAlias = "socket.socket | tuple[bytes, socket.socket]"
-"""What socketserver calls a request."""
 
 
 class StatusServer:
@@ -63,7 +59,18 @@ class StatusServer:
         address: Address,
         needed: tuple[Kind, ...] = SYNCED_ONCE,
         past: Past | None = None,
+        certificates: Certificates | None = None,
+        details: Callable[[], Iterable[str]] = tuple,
+        alive: Callable[[], bool] = lambda: True,
     ) -> None:
+        """Bind the port; without certificates it is plain HTTP.
+
+        `details` says what else is wrong, for /readyz; `alive` is what /healthz is about.
+
+        Raises:
+            OSError: the port can't be had; one sentence.
+        """
+        self._details, self._alive = details, alive
         self._store = store
         self._needed = needed
         self._clock = clock
@@ -79,12 +86,12 @@ class StatusServer:
             **dict.fromkeys(self._pages.paths, self._shown),
             **{f"/{asset.path}": unchanging(asset) for asset in ASSETS},
             "/metrics": lambda asked: metrics(registry, asked),
-            "/healthz": lambda _: Page(body=b"ok\n", content_type=TEXT),
+            "/healthz": lambda _: self._healthz(),
             "/readyz": self._readyz,
             "/decisions": self._decisions,
         }
         self._cancel = store.listen(self._published)
-        self._http = _listen(address, routes)
+        self._http = _listen(address, routes, certificates)
         self._thread = threading.Thread(target=self._serve, name="status", daemon=True)
 
     @property
@@ -115,6 +122,12 @@ class StatusServer:
     def _published(self, state: State, _changed: object) -> None:
         self._seen |= settled(state.snapshot)
 
+    def _healthz(self) -> Page:
+        if self._alive():
+            return Page(body=b"ok\n", content_type=TEXT)
+        told = b"the event loop that answers KEDA does not turn\n"
+        return Page(body=told, content_type=TEXT, status=HTTPStatus.SERVICE_UNAVAILABLE)
+
     def _shown(self, asked: Asked) -> Page:
         return conditional(self._pages.render(asked.path, asked.query), asked)
 
@@ -135,6 +148,7 @@ class StatusServer:
             stopping=self._stopping,
             now=self._clock(),
             needed=self._needed,
+            also=self._details(),
         )
 
     def _decisions(self, _asked: Asked) -> Page:
@@ -142,67 +156,29 @@ class StatusServer:
         return decisions(state, details=self._judged(state).details)
 
 
-def _listen(address: Address, routes: Mapping[str, Route]) -> ThreadingHTTPServer:
+def _listen(
+    address: Address, routes: Mapping[str, Route], certificates: Certificates | None
+) -> Listener:
     """Bind the port.
 
     Raises:
         OSError: the port can't be had; one sentence.
     """
     try:
-        return _Server(address, routes)
+        return _Server(address, routes, certificates)
     except OSError as error:
         message = f"can't listen on {address}: {error.strerror or error}; is the port in use?"
         raise OSError(message) from error
 
 
-class _Server(ThreadingHTTPServer):
-    """Let no open request delay the process's end, and no crowd of clients fill its memory."""
+class _Server(Listener):
+    """Know the routes, and whether clients need a certificate."""
 
-    daemon_threads = True
-    # A restarted process must get its port back while old connections linger.
-    allow_reuse_address = True
-    # The default of 5 makes a probe wait for seconds once a few clients connect at a time.
-    request_queue_size = 128
-
-    def __init__(self, address: Address, routes: Mapping[str, Route]) -> None:
+    def __init__(
+        self, address: Address, routes: Mapping[str, Route], certificates: Certificates | None
+    ) -> None:
+        super().__init__(address, _Requests, certificates)
         self.routes = routes
-        self._lock = threading.Lock()
-        self._open: dict[_Socket, None] = {}
-        """Guarded by _lock; the oldest connection first."""
-        super().__init__((address.host, address.port), _Requests)
-
-    def process_request(self, request: _Socket, client_address: object) -> None:
-        """Start a thread for a connection; where there are too many the oldest one ends.
-
-        The oldest, not the newest: a crowd that sends nothing must not keep probes out.
-        """
-        with self._lock:
-            self._open[request] = None
-            oldest = next(iter(self._open)) if len(self._open) > MAX_CONNECTIONS else None
-            if oldest is not None:
-                del self._open[oldest]
-        if isinstance(oldest, socket.socket):
-            with suppress(OSError):
-                oldest.shutdown(socket.SHUT_RDWR)
-        super().process_request(request, client_address)
-
-    def server_close(self) -> None:
-        """Close the port, and hang up on those who are still connected."""
-        super().server_close()
-        with self._lock:
-            for request in tuple(self._open):
-                if isinstance(request, socket.socket):
-                    with suppress(OSError):
-                        request.shutdown(socket.SHUT_RDWR)
-
-    def shutdown_request(self, request: _Socket) -> None:
-        """Close a connection, and forget it."""
-        with self._lock:
-            self._open.pop(request, None)
-        super().shutdown_request(request)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients that hang up; defects are logged where they happen."""
 
 
 class _Requests(BaseHTTPRequestHandler):
@@ -239,6 +215,9 @@ class _Requests(BaseHTTPRequestHandler):
 
     def _page(self) -> Page:
         path, _, query = self.path.partition("?")
+        if path not in OPEN_PATHS and not self._let_in():
+            told = b"a client certificate is needed here; /healthz and /readyz go without\n"
+            return Page(body=told, content_type=TEXT, status=HTTPStatus.FORBIDDEN)
         route = self.server.routes.get(path)
         if route is None:
             told = b"not found; try /, /decisions, /metrics, /healthz or /readyz\n"
@@ -249,6 +228,14 @@ class _Requests(BaseHTTPRequestHandler):
             log.exception("page failed", path=path)
             told = b"this page failed; the log has the traceback\n"
             return Page(body=told, content_type=TEXT, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+
+    def _let_in(self) -> bool:
+        """Say whether the client needs no certificate, or showed one; a wrong one got not here."""
+        certificates = self.server.certificates
+        if certificates is None or not certificates.needs_clients:
+            return True
+        connection: object = self.connection
+        return isinstance(connection, ssl.SSLSocket) and bool(connection.getpeercert())
 
     def _asked(self, path: str, query: str) -> Asked:
         return Asked(

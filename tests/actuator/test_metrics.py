@@ -100,7 +100,7 @@ def test_gpu_seconds_are_counted_from_plan_to_plan() -> None:
         meter.see(held(mode=Mode.RELEASE), at=NOW + 60 * n)
     meter.see(held(State.RUNNING, mode=Mode.RELEASE), at=NOW + 900)
     meter.see(held(State.RUNNING, mode=Mode.RELEASE), at=NOW + 960)
-    assert meter.value("held_gpu_seconds_total", mode="Release") == 8 * 900
+    assert meter.value("held_gpu_seconds_total", mode="Release", namespace="ml") == 8 * 900
 
 
 def test_what_another_leader_saw_is_not_counted_again() -> None:
@@ -108,7 +108,7 @@ def test_what_another_leader_saw_is_not_counted_again() -> None:
     meter = Meter()
     meter.see(held())
     meter.see(held(), at=NOW + LONGEST_GAP_SECONDS)
-    assert not meter.value("held_gpu_seconds_total", mode="Hold")
+    assert not meter.value("held_gpu_seconds_total", mode="Hold", namespace="ml")
 
 
 def test_a_follower_shows_no_worker_scales() -> None:
@@ -142,7 +142,8 @@ def test_breaches_refusals_and_conflicts_are_counted_once_each() -> None:
         status = replace(scale.status, state=state, reason=cause)
         meter.wrote(planned(scale, state=state, cause=cause, status=status), status)
         scale = replace(scale, status=status)
-    assert meter.value("hold_breaches_total", cause="UsageLost") == 1
+    named = {"namespace": scale.namespace, "worker_scale": scale.name}
+    assert meter.value("hold_breaches_total", cause="UsageLost", **named) == 1
     assert meter.value("hold_refusals_total", cause="NotAdmitted") == 1
     assert meter.value("hold_conflicts_total") == 1
 

@@ -1,6 +1,7 @@
 """Ask a running service as KEDA, people and probes do, wherever it runs."""
 
 import json
+import ssl
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -91,9 +92,23 @@ class Push:
 class Client:
     """Ask a service by its two addresses, wherever it runs."""
 
-    def __init__(self, *, grpc_address: str, status_address: str) -> None:
-        self.status_url = f"http://{status_address}"
-        self._channel = grpc.insecure_channel(grpc_address)
+    def __init__(
+        self,
+        *,
+        grpc_address: str,
+        status_address: str,
+        credentials: grpc.ChannelCredentials | None = None,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        """Connect; with credentials, and a context for the status port, over TLS."""
+        self.grpc_address = grpc_address
+        self.status_url = f"{'https' if context else 'http'}://{status_address}"
+        self._context = context
+        self._channel = (
+            grpc.secure_channel(grpc_address, credentials)
+            if credentials
+            else grpc.insecure_channel(grpc_address)
+        )
         self.stub = pb_grpc.ExternalScalerStub(self._channel)
 
     def close(self) -> None:
@@ -158,7 +173,7 @@ class Client:
         """Ask the status port: HTTP status and body."""
         try:
             with urllib.request.urlopen(  # noqa: S310 - our own loopback address
-                self.status_url + path, timeout=PATIENCE
+                self.status_url + path, timeout=PATIENCE, context=self._context
             ) as response:
                 return _whole(response)
         except HTTPError as error:

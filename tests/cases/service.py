@@ -1,18 +1,20 @@
 """The service over real sockets: the whole App in a loop of its own, and a client of it."""
 
 import asyncio
+import ssl
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
+import grpc
 from prometheus_client.parser import text_string_to_metric_families
 
 from scaler.app import App
 from scaler.core.quantity import format_instant
 from scaler.kube.retry import Pace
-from scaler.settings import Address, Settings
+from scaler.settings import Address, CertificateFiles, Settings
 from tests.cases.client import PATIENCE, Client, until
 from tests.cases.world import World
 
@@ -55,6 +57,10 @@ class Service(Client):
         kubeconfig: str | None = None,
         pace: Pace = QUICK,
         watch_read_timeout: float = 60.0,
+        grpc_certificates: CertificateFiles | None = None,
+        status_certificates: CertificateFiles | None = None,
+        credentials: grpc.ChannelCredentials | None = None,
+        context: ssl.SSLContext | None = None,
     ) -> None:
         self._loop = loop
         self._world = world
@@ -65,10 +71,18 @@ class Service(Client):
             kubeconfig=kubeconfig or world.kubeconfig(),
             tick_seconds=0.1,
             policy_poll_seconds=0.05,
+            certificate_poll_seconds=0.05,
+            grpc_certificates=grpc_certificates,
+            status_certificates=status_certificates,
             watch_read_timeout=watch_read_timeout,
         )
         addresses = loop.run(self._start(settings, pace))
-        super().__init__(grpc_address=str(addresses[0]), status_address=str(addresses[1]))
+        super().__init__(
+            grpc_address=str(addresses[0]),
+            status_address=str(addresses[1]),
+            credentials=credentials,
+            context=context,
+        )
         world.settlers.append(self.settle)
 
     async def _start(self, settings: Settings, pace: Pace) -> tuple[Address, Address]:

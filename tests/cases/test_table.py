@@ -10,7 +10,6 @@ import pytest
 HERE = Path(__file__).parent
 AREAS = {"K": 15, "Q": 20, "D": 14, "C": 8, "N": 8, "A": 11, "P": 9}
 IDS = [f"{area}{number:02}" for area, last in AREAS.items() for number in range(1, last + 1)]
-LATER = {"K15": "comes with TLS"}
 
 
 def rows() -> Iterator[tuple[str, str]]:
@@ -38,9 +37,6 @@ def test_every_case_has_one_row() -> None:
 @pytest.mark.parametrize("case", IDS)
 def test_the_tests_of_a_row_exist(case: str) -> None:
     """Each file named in a row has tests by the case's id."""
-    if case in LATER:
-        assert ROWS[case] == LATER[case]
-        return
     named = re.findall(r"`([\w./]+\.py)`: `(\w+)\*`", ROWS[case])
     assert named
     for file, prefix in named:

@@ -11,6 +11,8 @@ SOURCES = ("README.md", "benchmarks/*.md", "deploy/**/*.md", "docs/**/*.md")
 COMMANDS, OBJECTS = "sh", "yaml"
 SHOWN = frozenset({"text", "json", "promql"})
 """Languages of blocks that are only read."""
+PROGRAMS = ("kubectl ", "kueue-gpu-scaler ", "curl ", "make ", "helm ", "docker ", "oc ")
+"""What a line of commands begins with: as mere text they would be tried by nobody."""
 MARKS: Mapping[str, frozenset[str]] = {
     COMMANDS: frozenset({"cluster", "dry-run", "peers", "background", "exit", "not-run"}),
     OBJECTS: frozenset({"file", "warns", "not-checked"}),
@@ -89,9 +91,15 @@ def _block(page: str, line: int, info: str, inside: list[str]) -> Block:
     return Block(page=page, line=line, language=language, marks=marks, text=text)
 
 
+def _is_command(line: str) -> bool:
+    return line.lstrip("$ ").startswith(PROGRAMS)
+
+
 def _problems(block: Block) -> Iterator[str]:
     known = MARKS.get(block.language)
     if known is None:
+        if block.language in SHOWN and any(map(_is_command, block.text.splitlines())):
+            yield f"commands in a block of {block.language}: begin it with {COMMANDS}"
         if block.language not in SHOWN:
             yield f"language {block.language!r}; there are {', '.join(sorted({*MARKS, *SHOWN}))}"
         return

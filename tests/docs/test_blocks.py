@@ -83,12 +83,13 @@ def test_open_block() -> None:
         ("sh clutser", "mark 'clutser'"),
         ("yaml cluster", "mark 'cluster'"),
         ("sh not-run", "needs words"),
+        ("text", "commands in a block of text"),
         ("sh cluster; not-run: why", "no other mark"),
     ],
 )
 def test_mistakes(opening: str, problem: str) -> None:
     """A mistake in the first line is told, since the block would else be passed over."""
-    (block,) = blocks(f"```{opening}\nx\n```\n")
+    (block,) = blocks(f"```{opening}\nkubectl get nodes\n```\n")
     assert any(problem in each for each in block.problems)
 
 

@@ -81,6 +81,12 @@ RESOURCES: dict[str, Resource] = {
     ),
     **_resources("scheduling.k8s.io/v1", "PriorityClass=priorityclasses", namespaced=False),
     **_resources("keda.sh/v1alpha1", "ScaledObject=scaledobjects"),
+    **_resources("keda.sh/v1alpha1", "TriggerAuthentication=triggerauthentications"),
+    **_resources(
+        "keda.sh/v1alpha1",
+        "ClusterTriggerAuthentication=clustertriggerauthentications",
+        namespaced=False,
+    ),
     **_resources(KUEUE, "ClusterQueue=clusterqueues", "Cohort=cohorts", namespaced=False),
     **_resources(KUEUE, "ResourceFlavor=resourceflavors", "Topology=topologies", namespaced=False),
     **_resources(KUEUE, "AdmissionCheck=admissionchecks", namespaced=False),

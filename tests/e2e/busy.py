@@ -128,6 +128,7 @@ def busy(
     pools: Iterable[tuple[str, Object]] = (),
     cooldowns: Sequence[int] = (COOLDOWN,),
     alter: Callable[[Installation], None] = lambda _: None,
+    authentication: Callable[[str, int], Object | None] = lambda *_: None,
 ) -> Iterator[Busy]:
     """Install the service with a Prometheus of its own and create targets; end all on leaving.
 
@@ -141,6 +142,7 @@ def busy(
         pools: of the service's policy.
         cooldowns: seconds of each pair of targets in turn.
         alter: changes the installation before it is started.
+        authentication: gives, by namespace and number, the authenticationRef of a target's trigger.
     """
     namespace = world.namespace(name)
     prometheus = world.stack.prometheus(f"prometheus-{namespace}", target=world.gpus.address)
@@ -153,9 +155,8 @@ def busy(
         )
         try:
             service.start()
-            _create(
-                made, installation, [f"{name}-{number}" for number in range(targets)], cooldowns
-            )
+            names = [f"{name}-{number}" for number in range(targets)]
+            _create(made, installation, names, cooldowns, authentication)
             yield made
         finally:
             _clear(made)
@@ -164,7 +165,13 @@ def busy(
                 prometheus.stop()
 
 
-def _create(made: Busy, installation: str, names: list[str], cooldowns: Sequence[int]) -> None:
+def _create(
+    made: Busy,
+    installation: str,
+    names: list[str],
+    cooldowns: Sequence[int],
+    authentication: Callable[[str, int], Object | None],
+) -> None:
     api, pool = made.world.api, made.namespace
     for number in range(-(-len(names) * REPLICAS // GPUS_A_NODE)):
         labels = {POOL_LABEL: pool}
@@ -174,6 +181,8 @@ def _create(made: Busy, installation: str, names: list[str], cooldowns: Sequence
         api.create(deployment(name, namespace=made.namespace, replicas=REPLICAS, gpus=1, pool=pool))
         wanted = _scaled_object(made.namespace, name, installation, push=number % 2 > 0)
         wanted["spec"]["cooldownPeriod"] = cooldowns[number // 2 % len(cooldowns)]
+        if (reference := authentication(made.namespace, number)) is not None:
+            wanted["spec"]["triggers"][0]["authenticationRef"] = reference
         api.create(wanted)
 
 

@@ -15,13 +15,14 @@ SHARED = ("Namespace", "PriorityClass", "ConfigMap")
 """Kinds of the base that the actuator needs too."""
 
 
-def installation(namespace: str, policy: str) -> tuple[Object, ...]:
-    """Give the objects of deploy/, for a namespace and with a policy's text.
+def installation(namespace: str, policy: str, *, overlay: str = "") -> tuple[Object, ...]:
+    """Give the objects of deploy/, or of an overlay, for a namespace and with a policy's text.
 
     In a namespace other than the one that is shipped, what has none gets its name as `nameSuffix`,
     so that several installations stand side by side. The definitions are given by `definitions`.
     """
-    return _placed(_without_definitions(), namespace, policy)
+    objects = rendered(DEPLOY / "overlays" / overlay if overlay else DEPLOY)
+    return _placed([each for each in objects if each["kind"] != DEFINITION], namespace, policy)
 
 
 def actuator(namespace: str, policy: str) -> tuple[Object, ...]:
@@ -41,10 +42,6 @@ def without_pods(wanted: Object) -> Object:
     if wanted["kind"] != "Deployment":
         return wanted
     return {**wanted, "spec": {**wanted["spec"], "replicas": 0}}
-
-
-def _without_definitions() -> list[Object]:
-    return [each for each in rendered(DEPLOY) if each["kind"] != DEFINITION]
 
 
 def _key(wanted: Object) -> tuple[str, str]:
@@ -85,6 +82,16 @@ def environment(deployment: Object, pod: Object) -> dict[str, str]:
     return {
         each["name"]: _field(pod, each["valueFrom"]["fieldRef"]["fieldPath"])
         for each in _container(deployment)["env"]
+    }
+
+
+def secrets(deployment: Object) -> dict[str, str]:
+    """Give the names of the mounted Secrets by the folder that each is mounted at."""
+    volumes = deployment["spec"]["template"]["spec"]["volumes"]
+    named_so = {each["name"]: each["secret"]["secretName"] for each in volumes if "secret" in each}
+    mounts = _container(deployment)["volumeMounts"]
+    return {
+        each["mountPath"]: named_so[each["name"]] for each in mounts if each["name"] in named_so
     }
 
 

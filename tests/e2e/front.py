@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Coroutine, Sequence
@@ -20,6 +21,7 @@ MISSES = 3
 CHUNK = 65536
 READY = b" 200 "
 QUESTION = b"GET /readyz HTTP/1.1\r\nHost: replica\r\nConnection: close\r\n\r\n"
+UNVERIFIED = ssl._create_unverified_context()  # noqa: S323 - as a kubelet's probes
 LINGER_NOT = struct.pack("ii", 1, 0)
 """SO_LINGER for a close that resets the connection."""
 
@@ -42,6 +44,8 @@ class Backend:
 
     grpc: int
     status: int
+    https: bool = False
+    """The status port speaks TLS, which a kubelet does not verify."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,7 +203,8 @@ async def _is_ready(backend: Backend) -> bool | None:
     """Ask a replica; None where it took too long to answer."""
     try:
         async with asyncio.timeout(PROBE_TIMEOUT):
-            reader, writer = await asyncio.open_connection(LOOPBACK, backend.status)
+            context = UNVERIFIED if backend.https else None
+            reader, writer = await asyncio.open_connection(LOOPBACK, backend.status, ssl=context)
             try:
                 writer.write(QUESTION)
                 return READY in await reader.readline()

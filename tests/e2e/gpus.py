@@ -88,6 +88,8 @@ class Gpus:
         self._energy: dict[str, tuple[float, float]] = {}
         """Joules and when they were counted, by UUID."""
         self._text = ""
+        self._shown: list[tuple[Gpu, Reading]] = []
+        """What the text says."""
         self._scrapes = 0
         self._traffic = Traffic()
         self._stopped = False
@@ -224,6 +226,11 @@ class Gpus:
             self._scrapes += 1
             return HTTPStatus.OK, self._text
 
+    def scrape_newer(self) -> str:
+        """Answer a scrape of `/metrics/4.9`: what was measured last, by that release's names."""
+        with self._changed:
+            return exposition(self._shown, version=Version.V4_9)
+
     def scrape_serving(self) -> str:
         """Answer a scrape of `/metrics/serving`."""
         pods = [each for each in self.fleet.running(VLLM) if self._namespaces(each[0])]
@@ -232,9 +239,9 @@ class Gpus:
 
     def _measure_locked(self) -> str:
         now = self._clock()
-        shown = [(gpu, self._reading_locked(gpu, now)) for gpu in self._shown_locked()]
+        self._shown = [(gpu, self._reading_locked(gpu, now)) for gpu in self._shown_locked()]
         return exposition(
-            shown,
+            self._shown,
             version=self._version,
             pod_labels=Fault.POD_LABELS_LOST not in self._faults,
         )

@@ -75,6 +75,7 @@ def policy(
             "gateway-requests": _gateway_requests(),
             **{name: text for name, text in _shipped_queries().items() if name.startswith("ray-")},
         },
+        "prices": {"currency": "EUR", "gpuHour": 2.5},
         **more,
     }
     return yaml.safe_dump(written, sort_keys=False)

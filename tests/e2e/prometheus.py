@@ -2,10 +2,12 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.e2e import builds
+from tests.e2e.api import Object
 from tests.e2e.control_plane import answers
 from tests.e2e.ports import free_ports
 from tests.e2e.processes import Program, Programs
@@ -13,6 +15,10 @@ from tests.e2e.processes import Program, Programs
 SCRAPE = 1.0
 """Seconds between two scrapes."""
 READY = 30.0
+EVALUATION = "10s"
+"""Between two evaluations of rules."""
+CLUSTER = {"cluster": "e2e"}
+"""The label that tells clusters apart."""
 BLOCK = "2m"
 """Series that ended leave the head with its block, by default after two hours: each scenario has
 pods of its own, and a query looks at all series in the head that its metric ever had."""
@@ -44,17 +50,25 @@ class Prometheus:
 
 
 def start_prometheus(
-    programs: Programs, *, name: str, folder: Path, target: str, honor_labels: bool = False
+    programs: Programs,
+    *,
+    name: str,
+    folder: Path,
+    target: str,
+    honor_labels: bool = False,
+    jobs: Sequence[Object] = (),
+    rules: Path | None = None,
 ) -> Prometheus:
-    """Start a Prometheus that scrapes a GPU exporter and what serves requests.
+    """Start a Prometheus that scrapes a GPU exporter, what serves requests, and further jobs.
 
     Without honor_labels the labels of the exporter's own pod win, as with most scrape
     configurations, and the workload's are called `exported_pod` and so on.
     """
     (port,) = free_ports(1)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     config = folder / f"{name}.json"
-    config.write_text(json.dumps(_configuration(target, honor_labels=honor_labels)))
+    written = _configuration(target, honor_labels=honor_labels, jobs=jobs, rules=rules)
+    config.write_text(json.dumps(written))
     data = folder / name
     command = [
         str(builds.PROMETHEUS.program("prometheus")),
@@ -72,16 +86,23 @@ def start_prometheus(
     return started
 
 
-def _configuration(target: str, *, honor_labels: bool) -> dict[str, object]:
+def _configuration(
+    target: str, *, honor_labels: bool, jobs: Sequence[Object], rules: Path | None
+) -> Object:
     """Give the configuration; YAML takes JSON."""
     own = {"namespace": "gpu-operator", "pod": "nvidia-dcgm-exporter-x", "container": "exporter"}
     return {
-        "global": {"scrape_interval": f"{SCRAPE:.0f}s", "scrape_timeout": f"{SCRAPE:.0f}s"},
+        "global": {
+            "scrape_interval": f"{SCRAPE:.0f}s",
+            "scrape_timeout": f"{SCRAPE:.0f}s",
+            "evaluation_interval": EVALUATION,
+        },
+        "rule_files": [str(rules.resolve())] if rules else [],
         "scrape_configs": [
             {
                 "job_name": "dcgm",
                 "honor_labels": honor_labels,
-                "static_configs": [{"targets": [target], "labels": own}],
+                "static_configs": [{"targets": [target], "labels": own | CLUSTER}],
             },
             {
                 "job_name": "serving",
@@ -89,5 +110,6 @@ def _configuration(target: str, *, honor_labels: bool) -> dict[str, object]:
                 "metrics_path": "/metrics/serving",
                 "static_configs": [{"targets": [target]}],
             },
+            *jobs,
         ],
     }

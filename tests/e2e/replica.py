@@ -2,12 +2,14 @@
 
 import signal
 import socket
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import requests
 from prometheus_client.parser import text_string_to_metric_families
+from urllib3.exceptions import InsecureRequestWarning
 
 from tests.e2e.api import Object
 from tests.e2e.front import LOOPBACK, Backend
@@ -33,6 +35,8 @@ class Replica:
     programs: Programs
     held: Sequence[socket.socket]
     """Keep the ports ours while the process is down."""
+    secrets: Sequence[Volume] = ()
+    """Those of its pod; followed only when they are told to sync, so that a swap has its moment."""
     frozen: bool = False
 
     @property
@@ -134,5 +138,8 @@ class Replica:
             each.close()
 
     def _get(self, path: str) -> requests.Response:
-        url = f"http://{LOOPBACK}:{self.backend.status}{path}"
-        return requests.get(url, timeout=HTTP_TIMEOUT)
+        secure = self.backend.https
+        url = f"{'https' if secure else 'http'}://{LOOPBACK}:{self.backend.status}{path}"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InsecureRequestWarning)  # as a kubelet's probes
+            return requests.get(url, timeout=HTTP_TIMEOUT, verify=not secure)

@@ -30,6 +30,7 @@ from tests.e2e.policies import policy
 from tests.e2e.scenarios import NAMESPACES, POOLS, SCENARIOS
 from tests.e2e.service import Installation
 from tests.e2e.stack import INSTALLATIONS, Stack, stack
+from tests.e2e.watching import write_targets
 from tests.e2e.world import Scenario, World
 from tests.golang import BUILT, CannotBuildError, build
 from tests.report import Report, say
@@ -132,12 +133,15 @@ def world(folder: Path, *, keda: str, older_kueue: bool) -> Iterator[World]:
         machines.start()
         running.api.apply(*(_cpu_node(number) for number in range(CPU_NODES)))
         stub = held.enter_context(Stub())
-        scaler = _installation(running, gpus)
+        prometheus, targets = running.watching_prometheus("prometheus", target=gpus.address)
+        scaler = _installation(running, prometheus.url)
         held.callback(scaler.stop)
         scaler.start()
         actuator = running.actuation(INSTALLATIONS[0], scaler.policy)
         held.callback(actuator.stop)
         actuator.start()
+        replicas = (*scaler.replicas, actuator.replica)
+        write_targets(targets, ((scaler.namespace, each) for each in replicas))
         yield World(
             api=running.api,
             stack=running,
@@ -146,6 +150,7 @@ def world(folder: Path, *, keda: str, older_kueue: bool) -> Iterator[World]:
             scaler=scaler,
             actuator=actuator,
             stub=stub,
+            prometheus=prometheus,
         )
 
 
@@ -153,11 +158,10 @@ def _cpu_node(number: int) -> dict[str, object]:
     return node(f"cpu-{number}", {}, gpus=0, cpu="1000", memory="4Ti")
 
 
-def _installation(running: Stack, gpus: Gpus) -> Installation:
+def _installation(running: Stack, prometheus: str) -> Installation:
     """Give the service that scenarios without faults ask."""
-    prometheus = running.prometheus("prometheus", target=gpus.address)
     return running.installation(
-        INSTALLATIONS[0], policy(prometheus.url, pools=POOLS, namespaces=NAMESPACES)
+        INSTALLATIONS[0], policy(prometheus, pools=POOLS, namespaces=NAMESPACES)
     )
 
 

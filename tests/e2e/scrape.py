@@ -15,6 +15,10 @@ class Exporter(Protocol):
         """Answer a scrape of `/metrics`."""
         ...
 
+    def scrape_newer(self) -> str:
+        """Answer a scrape of `/metrics/4.9`."""
+        ...
+
     def scrape_serving(self) -> str:
         """Answer a scrape of `/metrics/serving`."""
         ...
@@ -38,6 +42,8 @@ class _Scrape(BaseHTTPRequestHandler):
         match self.path:
             case "/metrics":
                 status, text = self.server.exporter.scrape()
+            case "/metrics/4.9":
+                status, text = HTTPStatus.OK, self.server.exporter.scrape_newer()
             case "/metrics/serving":
                 status, text = HTTPStatus.OK, self.server.exporter.scrape_serving()
             case _:

@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
@@ -71,6 +71,10 @@ class Installation:
     def binding(self) -> Object:
         """Give the ClusterRoleBinding that lets the replicas read the cluster."""
         return one(self.objects, "ClusterRoleBinding")
+
+    def secure(self) -> None:
+        """Install deploy/overlays/mtls instead; its Secret has to be there at the start."""
+        self.objects = deployed.installation(self.namespace, self.policy, overlay="mtls")
 
     def start(self) -> None:
         """Install, start the replicas, and wait until KEDA can ask."""
@@ -164,14 +168,33 @@ class Installation:
         volume.start()
         held = (held_port(), held_port())
         grpc, status = (each.getsockname()[1] for each in held)
-        backend = Backend(grpc=grpc, status=status)
-        program = self._process(name, backend=backend, policy=folder / POLICY)
+        mounted = {path: self._secret(name, of) for path, of in self._secrets.items()}
+        backend = Backend(grpc=grpc, status=status, https=bool(mounted))
+        folders = {path: secret.folder for path, secret in mounted.items()}
+        program = self._process(name, folders, backend=backend, policy=folder / POLICY)
         return Replica(
-            backend=backend, program=program, volume=volume, programs=self.programs, held=held
+            backend=backend,
+            program=program,
+            volume=volume,
+            programs=self.programs,
+            held=held,
+            secrets=tuple(mounted.values()),
         )
 
-    def _process(self, name: str, *, backend: Backend, policy: Path) -> Program:
-        """Start what the Deployment's container runs."""
+    @property
+    def _secrets(self) -> dict[str, str]:
+        return deployed.secrets(one(self.objects, "Deployment"))
+
+    def _secret(self, pod: str, name: str) -> Volume:
+        folder = self.folder.resolve() / f"{pod}-{name}"
+        secret = Volume(self.api, self.namespace, name, folder, kind="Secret")
+        secret.sync()
+        return secret
+
+    def _process(
+        self, name: str, folders: Mapping[str, Path], *, backend: Backend, policy: Path
+    ) -> Program:
+        """Start what the Deployment's container runs; `folders` are its mounts of Secrets."""
         deployment = one(self.objects, "Deployment")
         pod = {"metadata": {"namespace": self.namespace, "name": name, "uid": str(uuid4())}}
         arguments = deployed.arguments(
@@ -181,6 +204,8 @@ class Installation:
             status=f"{LOOPBACK}:{backend.status}",
             drain=f"{self.drain:g}",
         )
+        for path, folder in folders.items():
+            arguments = [each.replace(f"={path}/", f"={folder}/") for each in arguments]
         kubeconfig = f"--kubeconfig={self.kubeconfig_for(self.user).resolve()}"
         return self.programs.start(
             name,

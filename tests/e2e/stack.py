@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.e2e import builds
+from tests.e2e import builds, watching
 from tests.e2e.actuation import Actuation, Gate
 from tests.e2e.api import KUEUE, Api
 from tests.e2e.certificates import Certificates, make_certificates
@@ -35,6 +35,7 @@ INSTALLATIONS = (
     "frozen",
     "holding",
     "keeping",
+    "secured",
 )
 """Namespaces into which our service can be installed; each has a loopback address of its own.
 
@@ -130,6 +131,21 @@ class Stack:
             target=target,
             honor_labels=honor_labels,
         )
+
+    def watching_prometheus(self, name: str, *, target: str) -> tuple[Prometheus, Path]:
+        """Start one that people watch all with; give the file that is to name our replicas."""
+        folder = self.folder / "data" / f"{name}-config"
+        folder.mkdir(parents=True)
+        targets = watching.own_targets(folder)
+        started = start_prometheus(
+            self.programs,
+            name=name,
+            folder=folder,
+            target=target,
+            jobs=watching.jobs(self.plane, gpus=target, targets=targets),
+            rules=watching.write_rules(folder),
+        )
+        return started, targets
 
 
 @contextmanager

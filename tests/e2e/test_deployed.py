@@ -13,6 +13,7 @@ from tests.e2e.deployed import (
     example,
     installation,
     one,
+    secrets,
 )
 from tests.kustomized import DEPLOY
 
@@ -48,6 +49,13 @@ def test_names_as_shipped() -> None:
         "NetworkPolicy": (SHIPPED, SHIPPED),
         "ConfigMap": (SHIPPED, f"{SHIPPED}-policy"),
     }
+
+
+def test_mounted_secrets() -> None:
+    """The base has none; with certificates it is theirs, where the flags look for it."""
+    secured = one(installation(SHIPPED, TEXT, overlay="mtls"), "Deployment")
+    assert secrets(one(installation(SHIPPED, TEXT), "Deployment")) == {}
+    assert secrets(secured) == {"/etc/kueue-gpu-scaler-tls": "kueue-gpu-scaler-server"}
 
 
 def test_side_by_side() -> None:

@@ -100,6 +100,7 @@ def test_4_8_names_and_scales_are_those_of_its_counter_files(gpus: Gpus) -> None
         "DCGM_FI_DEV_ENC_UTIL": 0.0,
         "DCGM_FI_DEV_DEC_UTIL": 0.0,
         "DCGM_FI_DEV_XID_ERRORS": 0.0,
+        "DCGM_FI_DEV_ROW_REMAP_FAILURE": 0.0,
         "DCGM_FI_PROF_GR_ENGINE_ACTIVE": 0.6,
         "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE": 0.18,
         "DCGM_FI_PROF_DRAM_ACTIVE": 0.3,
@@ -123,6 +124,7 @@ def test_4_9_has_new_names_ratios_and_joules(gpus: Gpus) -> None:
         "DCGM_FI_DEV_ENC_UTIL_RATIO": 0.0,
         "DCGM_FI_DEV_DEC_UTIL_RATIO": 0.0,
         "DCGM_FI_DEV_XID_ERROR": 0.0,
+        "DCGM_FI_DEV_ROW_REMAP_FAILED": 0.0,
         "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO": 0.6,
         "DCGM_FI_PROF_TENSOR_UTIL_RATIO": 0.18,
         "DCGM_FI_PROF_DRAM_UTIL_RATIO": 0.3,
@@ -207,6 +209,19 @@ def test_a_burst_is_in_exactly_one_scrape(gpus: Gpus) -> None:
     assert scraped(gpus) == {("chat-a", 0): 0, ("chat-a", 1): 80, ("", 2): 0}
     assert seen.is_set()
     assert scraped(gpus)["chat-a", 1] == 0
+
+
+def test_the_newer_names_beside_tell_what_was_measured_last(gpus: Gpus) -> None:
+    """They measure nothing anew, so that a burst is still in exactly one scrape of the others."""
+    seen = gpus.burst("ml", "chat-a", 0, 60)
+    newer = samples(served(gpus, "/metrics/4.9").text)
+    assert not newer, "nothing was measured yet"
+    assert not seen.is_set()
+    gpus.scrape()
+    newer = samples(served(gpus, "/metrics/4.9").text)
+    busy = {each.value for each in newer if each.name == "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO"}
+    assert busy == {0.0, 0.6}
+    assert not [each for each in newer if each.name == "DCGM_FI_DEV_GPU_UTIL"]
 
 
 def test_a_burst_waits_for_a_scrape_that_shows_it(gpus: Gpus) -> None:

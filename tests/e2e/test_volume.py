@@ -37,6 +37,15 @@ def mount(api: OneConfigMap, folder: Path) -> Volume:
     return Volume(api, "n", "policy", folder)
 
 
+class OneSecret:
+    """An API server with one Secret."""
+
+    def get(self, kind: str, name: str, namespace: str = "") -> Object | None:
+        """Give the Secret."""
+        assert (kind, name, namespace) == ("Secret", "tls", "n")
+        return {"data": {"tls.crt": "UEVN"}}
+
+
 def listing(folder: Path) -> set[str]:
     """Give the names that a reader of the volume sees."""
     return {path.name for path in folder.iterdir() if not path.name.startswith("..")}
@@ -119,3 +128,9 @@ def test_followed(tmp_path: Path) -> None:
         )
     finally:
         volume.stop()
+
+
+def test_secret(tmp_path: Path) -> None:
+    """A Secret's content is written as it is, not in the API's base64."""
+    assert Volume(OneSecret(), "n", "tls", tmp_path, kind="Secret").sync()
+    assert (tmp_path / "tls.crt").read_text() == "PEM"

@@ -29,14 +29,14 @@ from tests.report import say
 PAGE = ROOT / "docs" / "compatibility.md"
 KEPT = BUILT / "versions"
 """Lines by version, as JSON."""
-NEWEST_ONLY = ("F0c", "D1")
-"""KEDA's race came with 2.20 or later; the documents are written for the newest KEDA."""
+NEWEST_ONLY = ("F0c", "D1", "W1")
+"""KEDA's race came with 2.20 or later; documents and dashboards are for the newest versions."""
 CONTRACT = tuple(each.id for each in contract.SCENARIOS)
 """What KEDA does; whichever Kueue is beside it."""
 ENDS = (signal.SIGTERM, signal.SIGHUP)
 DIES_WITH_US = ("setpriv", "--pdeathsig", "TERM") if shutil.which("setpriv") else ()
 """Begins the command of a run that ends where we are killed; it comes with unshare."""
-AREAS = "GIFHDC"
+AREAS = "GIFHTDWXC"
 """First letters of ids, in the page's order."""
 REPEATED = ("G5", "F0", "F8")
 TIMES = 3
@@ -48,7 +48,9 @@ not played. Versions between two columns were not played at all.
 
 - **G** node pools grow, **I** idle targets go to zero and back, **F** faults: what this service
   promises. A *no* in these rows is told below.
-- **D** the documents' objects and commands, with the newest versions alone.
+- **T** TLS between KEDA and the service, while certificates change.
+- **D** the documents' objects and commands, **W** the dashboards' queries: with the newest versions
+  alone.
 - **C** is not about this service: what KEDA does with a scaler's answers, held against KEDA
   {newest}. A *no* is a difference of that KEDA, told in the words of the check that found it.
 - Column *Kueue v1beta1*: the newest KEDA and Kueue, but our service is shown `v1beta1` objects

@@ -1,5 +1,6 @@
-"""A ConfigMap volume as the kubelet keeps one: a folder whose content is swapped in one step."""
+"""A ConfigMap's or Secret's volume as the kubelet keeps one: its content is swapped in one step."""
 
+import base64
 import itertools
 import shutil
 import threading
@@ -21,7 +22,7 @@ NEXT = "..data_tmp"
 
 
 class Objects(Protocol):
-    """Where the ConfigMap is read."""
+    """Where the ConfigMap or Secret is read."""
 
     def get(self, kind: str, name: str, namespace: str = "") -> Object | None:
         """Give an object, or None where there is none."""
@@ -30,7 +31,7 @@ class Objects(Protocol):
 
 @dataclass(slots=True)
 class Volume:
-    """Carry a ConfigMap over to a folder, as the kubelet's atomic writer does.
+    """Carry a ConfigMap or Secret over to a folder, as the kubelet's atomic writer does.
 
     `policy.yaml` is a link to `..data/policy.yaml`, and `..data` a link to a folder named after a
     time, which a new link replaces. While the API server is away, and once the ConfigMap is gone,
@@ -41,6 +42,7 @@ class Volume:
     namespace: str
     name: str
     folder: Path
+    kind: str = "ConfigMap"
     _written: dict[str, str] | None = None
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     _ending: threading.Event = field(default_factory=threading.Event)
@@ -49,14 +51,14 @@ class Volume:
     """Held while the folder is looked at and written."""
 
     def sync(self) -> bool:
-        """Write the ConfigMap's content where it changed, and say whether it did.
+        """Write the object's content where it changed, and say whether it did.
 
         Raises:
             RefusedError, requests.RequestException: the API server gives no answer.
         """
         with self._lock:
-            found = self.api.get("ConfigMap", self.name, self.namespace)
-            wanted = None if found is None else dict(found.get("data") or {})
+            found = self.api.get(self.kind, self.name, self.namespace)
+            wanted = None if found is None else self._texts(found)
             if wanted is None or wanted == self._written:
                 return False
             self._swap(wanted)
@@ -64,7 +66,7 @@ class Volume:
             return True
 
     def start(self) -> None:
-        """Follow the ConfigMap in a thread; where it can't be read now, it is read later."""
+        """Follow the object in a thread; where it can't be read now, it is read later."""
         self._ending.clear()
         self._thread = threading.Thread(target=self._follow, name=f"volume {self.name}")
         self._thread.daemon = True
@@ -75,6 +77,12 @@ class Volume:
         self._ending.set()
         if self._thread is not None:
             self._thread.join()
+
+    def _texts(self, found: Object) -> dict[str, str]:
+        held: dict[str, str] = found.get("data") or {}
+        if self.kind != "Secret":
+            return dict(held)
+        return {key: base64.b64decode(value).decode() for key, value in held.items()}
 
     def _follow(self) -> None:
         while not self._ending.is_set():

@@ -9,6 +9,7 @@ from tests.e2e.answers import Stub
 from tests.e2e.api import Api
 from tests.e2e.gpus import Gpus
 from tests.e2e.machines import Machines
+from tests.e2e.prometheus import Prometheus
 from tests.e2e.service import Installation
 from tests.e2e.stack import Stack
 
@@ -32,6 +33,8 @@ class World:
     """The one that acts for all scenarios but those with one of their own."""
     stub: Stub
     """A scaler that answers what it is told to."""
+    prometheus: Prometheus
+    """What the scaler and the actuator ask; people watch all of it there too."""
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def namespace(self, name: str) -> str:

@@ -33,6 +33,7 @@ SWITCHES = {
     "openshift": "openshift.enabled",
     "servicemonitor": "serviceMonitor.enabled",
     "podmonitor": "podMonitor.enabled",
+    "mtls": "mtls.enabled",
 }
 """The chart's value for each component."""
 COMBINATIONS: tuple[tuple[str, ...], ...] = (
@@ -41,6 +42,9 @@ COMBINATIONS: tuple[tuple[str, ...], ...] = (
     ("openshift", "servicemonitor"),
     ("actuator", "podmonitor"),
     ("actuator", "openshift", "servicemonitor", "podmonitor"),
+    ("mtls",),
+    ("actuator", "servicemonitor", "podmonitor", "mtls"),
+    ("openshift", "servicemonitor", "mtls"),
 )
 OPENSHIFT_POLICY = DEPLOY / "overlays" / "openshift" / "policy.yaml"
 Objects: TypeAlias = Mapping[tuple[str, str], Document]
@@ -50,9 +54,12 @@ def run(report: Report) -> None:
     """Hold each rendering against its counterpart."""
     with tempfile.TemporaryDirectory(dir=DEPLOY.parent / ".build") as folder:
         _kustomizations(report)
+        _watched(report)
         _of_users(report, Path(folder))
         _charts(report, Path(folder))
         _refusals(report, Path(folder))
+        _by_itself(report)
+        _two_releases(report)
 
 
 # --- kustomize -----------------------------------------------------------------------------------
@@ -66,6 +73,19 @@ def _kustomizations(report: Report) -> None:
         _same(
             report, f"{name} as kustomize makes it", _kustomized(folder), _keyed(rendered(folder))
         )
+
+
+def _watched(report: Report) -> None:
+    """Dashboards and alerts are loaded by kustomizations of their own."""
+    maps = _kustomized(DEPLOY / "grafana").values()
+    loaded = {name: text for each in maps for name, text in each["data"].items()}
+    there = {path.name: path.read_text() for path in (DEPLOY / "grafana").glob("*.json")}
+    labels = {each["metadata"]["labels"]["grafana_dashboard"] for each in maps}
+    ok = loaded == there and labels == {"1"} and {each["kind"] for each in maps} == {"ConfigMap"}
+    report.check("deploy/grafana gives each dashboard to Grafana's sidecar", ok=ok, found=labels)
+    kinds = [kind for kind, _ in _kustomized(DEPLOY / "monitoring")]
+    ok = kinds == ["PrometheusRule"]
+    report.check("deploy/monitoring gives a PrometheusRule", ok=ok, found=kinds)
 
 
 def _of_users(report: Report, folder: Path) -> None:
@@ -147,9 +167,15 @@ def _refusals(report: Report, folder: Path) -> None:
             ok=done.returncode != 0 and named,
             found=done.stderr[-300:],
         )
+
+
+def _by_itself(report: Report) -> None:
+    """What the chart alone can do, or do wrong."""
     done = _helm("lint", "--strict", str(CHART))
     report.check("helm lint finds nothing", ok=done.returncode == 0, found=done.stdout)
-    _two_releases(report)
+    one = _chart("replicas=1", "actuator.enabled=true", "actuator.replicas=1")
+    budgets = [name for kind, name in one if kind == "PodDisruptionBudget"]
+    report.check("a single replica holds up no drain", ok=not budgets, found=budgets)
 
 
 def _two_releases(report: Report) -> None:

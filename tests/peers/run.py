@@ -15,7 +15,7 @@ from pathlib import Path
 from tests.docs import longer
 from tests.e2e.builds import PROMETHEUS
 from tests.golang import BUILT, ROOT, CannotBuildError, build
-from tests.peers import installers, keda_scenario, kueue_samples, page_scenario, wheel
+from tests.peers import alerts, installers, keda_scenario, kueue_samples, page_scenario, wheel
 from tests.peers.browser import NoBrowserError
 from tests.peers.builds import KEDA
 from tests.report import Report
@@ -35,6 +35,7 @@ def main() -> int:
     wheel.run(report)
     _keda(report)
     _prometheus(report)
+    _alerts(report)
     _debian_prometheus(report)
     _page(report)
     return report.exit_code()
@@ -79,6 +80,16 @@ def _prometheus(report: Report) -> None:
         report.skip("the newest Prometheus", why=str(error))
         return
     _compare(report, *(PROMETHEUS.program(name) for name in PROMETHEUS.programs))
+
+
+def _alerts(report: Report) -> None:
+    report.part("alerts and recording rules")
+    try:
+        build(PROMETHEUS)
+    except CannotBuildError as error:
+        report.skip("alerts", why=str(error))
+        return
+    alerts.run(report, promtool=PROMETHEUS.program("promtool"))
 
 
 def _debian_prometheus(report: Report) -> None:

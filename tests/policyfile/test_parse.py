@@ -13,6 +13,7 @@ from scaler.core.policy import (
     MassIdle,
     Policy,
     Pool,
+    Prices,
     Profile,
     Safety,
     Schedule,
@@ -149,6 +150,39 @@ def test_a_kind_that_no_worker_scale_can_have() -> None:
     assert "RayCluster, RayJob, JobSet, TrainJob, Job" in found["workerScales.kinds[2]"]
     assert "did you mean kinds?" in found["workerScales.kind"]
     assert "allowed is a list" in problems("workerScales: {kinds: RayJob}")["workerScales.kinds"]
+
+
+def test_prices() -> None:
+    """The section prices: of flavors, of models, and of any other GPU."""
+    text = (
+        "prices: {currency: EUR, gpuHour: 2, resourceFlavors: {a100: 2.8},"
+        " models: {NVIDIA H100 80GB HBM3: 4.25}}"
+    )
+    assert parsed(text).prices == Prices(
+        currency="EUR",
+        gpu_hour=2.0,
+        resource_flavors={"a100": 2.8},
+        models={"NVIDIA H100 80GB HBM3": 4.25},
+    )
+    assert parsed("{}").prices == Prices()
+
+
+def test_prices_that_say_nothing() -> None:
+    """A price needs a currency; a negative one, or 0, is a mistake."""
+    found = problems(
+        "prices: {gpuHour: 0, resourceFlavors: {a100: -1, A100: 2}, models: {x: free}, gpu: 2}"
+    )
+    assert set(found) == {
+        "prices.currency",
+        "prices.gpuHour",
+        "prices.resourceFlavors.a100",
+        "prices.resourceFlavors.A100",
+        "prices.models.x",
+        "prices.gpu",
+    }
+    assert "allowed is a price above 0" in found["prices.gpuHour"]
+    assert "did you mean gpuHour?" in found["prices.gpu"]
+    assert "EUR" in problems("prices: {currency: '12 €'}")["prices.currency"]
 
 
 def test_safety() -> None:

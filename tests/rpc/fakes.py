@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import grpc.aio
 
+from scaler.certificates import Certificates
 from scaler.core.decision import Decision, Status
 from scaler.core.metadata import metric_name, parse
 from scaler.core.policy import Policy
@@ -108,8 +109,13 @@ class Peer:
 
 
 @asynccontextmanager
-async def serving(*, connection_age: float | None = None) -> AsyncIterator[Peer]:
-    """Run a server on a free port, with nothing decided yet."""
+async def serving(
+    *,
+    connection_age: float | None = None,
+    certificates: Certificates | None = None,
+    credentials: grpc.ChannelCredentials | None = None,
+) -> AsyncIterator[Peer]:
+    """Run a server on a free port, with nothing decided yet; with certificates it speaks TLS."""
     clock = Clock()
     elapsed = Clock(now=0.0)
     store = Store(policy=PolicyState(policy=Policy()), at=NOW, elapsed=elapsed)
@@ -127,9 +133,10 @@ async def serving(*, connection_age: float | None = None) -> AsyncIterator[Peer]
         address=Address(host="127.0.0.1", port=0),
         telemetry=telemetry,
         connection_age=connection_age,
+        certificates=certificates,
     )
     port = await server.start()
-    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+    async with channel_to(port, credentials) as channel:
         yield Peer(
             store=store,
             clock=clock,
@@ -142,6 +149,14 @@ async def serving(*, connection_age: float | None = None) -> AsyncIterator[Peer]
             decided=decided,
         )
     await server.stop(grace=0.5)
+
+
+def channel_to(port: int, credentials: grpc.ChannelCredentials | None) -> grpc.aio.Channel:
+    """Give a channel with a connection of its own; without credentials it is plaintext."""
+    if credentials is None:
+        return grpc.aio.insecure_channel(f"127.0.0.1:{port}")
+    alone = (("grpc.use_local_subchannel_pool", 1),)
+    return grpc.aio.secure_channel(f"127.0.0.1:{port}", credentials, options=alone)
 
 
 async def code_of(call: Callable[[], Awaitable[object]]) -> tuple[grpc.StatusCode, str]:

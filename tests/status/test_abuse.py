@@ -13,8 +13,9 @@ from prometheus_client.registry import Collector
 from scaler.core.policy import Policy
 from scaler.policyfile import PolicyState
 from scaler.settings import Address
+from scaler.status.connections import MAX_CONNECTIONS
 from scaler.status.metrics import register
-from scaler.status.server import MAX_CONNECTIONS, StatusServer
+from scaler.status.server import StatusServer
 from scaler.store import Store
 from scaler.telemetry import Telemetry
 from tests.builders import NOW

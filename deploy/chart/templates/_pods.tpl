@@ -1,6 +1,7 @@
 {{- /* What the pods of both Deployments have alike. Takes (list context component). */ -}}
 {{- define "scaler.podMetadata" -}}
 {{- $root := index . 0 -}}
+{{- $mtls := and $root.Values.mtls.enabled (eq (index . 1) "scaler") -}}
 {{- $scraped := ternary $root.Values.serviceMonitor.enabled $root.Values.podMonitor.enabled (eq (index . 1) "scaler") -}}
 labels:
   {{- include "scaler.selector" . | nindent 2 }}
@@ -13,7 +14,10 @@ annotations:
   {{- if $root.Values.openshift.enabled }}
   openshift.io/required-scc: restricted-v2
   {{- end }}
-  {{- if and $scraped (not $root.Values.openshift.enabled) }} {}{{ end }}
+  {{- if $mtls }}
+  prometheus.io/scheme: https
+  {{- end }}
+  {{- if and $scraped (not $root.Values.openshift.enabled) (not $mtls) }} {}{{ end }}
 {{- end -}}
 
 {{- define "scaler.podSecurity" -}}
@@ -69,6 +73,24 @@ env:
     valueFrom: {fieldRef: {fieldPath: metadata.name}}
   - name: POD_UID
     valueFrom: {fieldRef: {fieldPath: metadata.uid}}
+{{- end -}}
+
+{{- define "scaler.tlsSecret" -}}
+{{- .Values.mtls.secretName | default (printf "%s-server" (include "scaler.name" .)) -}}
+{{- end -}}
+
+{{- /* What a kubelet asks: over HTTPS it asks the status port, since it can't speak TLS to gRPC's
+health service, and /healthz says no once the event loop that answers KEDA does not turn. */ -}}
+{{- define "scaler.alive" -}}
+{{- if .Values.mtls.enabled -}}
+httpGet:
+  path: /healthz
+  port: http
+  scheme: HTTPS
+{{- else -}}
+grpc:
+  port: 6000
+{{- end -}}
 {{- end -}}
 
 {{- /* Whole folders, never subPath: the kubelet does not update a subPath mount. */ -}}

@@ -22,6 +22,8 @@ from tests.e2e.scenarios import (
     patients,
     race,
     replicas,
+    secured,
+    watched,
 )
 from tests.e2e.world import Scenario
 
@@ -33,6 +35,7 @@ POOLS = (
     *patients.POOLS,
     *hold.POOLS,
     *explained.POOLS,
+    *watched.POOLS,
 )
 """Pools of the policy; a node belongs to one by its label."""
 NAMESPACES = idle.NAMESPACES
@@ -57,5 +60,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *faults_api.SCENARIOS,
     *faults_service.SCENARIOS,
     *frozen.SCENARIOS,
+    *secured.SCENARIOS,
     *documented.SCENARIOS,
+    *watched.SCENARIOS,  # the last: it asks for what all of them left
 )

@@ -68,8 +68,7 @@ class Page:
             return
         try:
             for block in self.blocks:
-                self._run(block)
-                self.tried.commands += 1
+                self.tried.commands += self._run(block)
         finally:
             if real:
                 self._kubectl("delete --ignore-not-found --timeout=60s", stands[::-1])
