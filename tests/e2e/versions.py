@@ -36,7 +36,7 @@ CONTRACT = tuple(each.id for each in contract.SCENARIOS)
 ENDS = (signal.SIGTERM, signal.SIGHUP)
 DIES_WITH_US = ("setpriv", "--pdeathsig", "TERM") if shutil.which("setpriv") else ()
 """Begins the command of a run that ends where we are killed; it comes with unshare."""
-AREAS = "GIFHUVTDWC"
+AREAS = "GIFHUVTDWXC"
 """First letters of ids, in the page's order."""
 REPEATED = ("G5", "F0", "F8")
 TIMES = 3

@@ -3,6 +3,7 @@
 from tests.e2e.scenarios import (
     contract,
     documented,
+    explained,
     faults,
     faults_api,
     faults_service,
@@ -36,6 +37,7 @@ POOLS = (
     *replaced.POOLS,
     *patients.POOLS,
     *hold.POOLS,
+    *explained.POOLS,
     *watched.POOLS,
 )
 """Pools of the policy; a node belongs to one by its label."""
@@ -54,6 +56,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     *hold_faults.SCENARIOS,
     *hold_killed.SCENARIOS,
     *privilege.SCENARIOS,
+    *explained.SCENARIOS,
     *contract.SCENARIOS,
     *race.SCENARIOS,  # after the idle ones: each brings replicas of its own, which need the CPU
     *replicas.SCENARIOS,
