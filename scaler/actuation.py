@@ -105,6 +105,7 @@ class Actuation:
             clock=clock,
             address=settings.status,
             needed=NEEDED,
+            reads=ACTUATOR_RESOURCES,
             certificates=self._renewal.of(Port.STATUS),
             details=self._renewal.details,
         )

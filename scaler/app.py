@@ -71,6 +71,7 @@ class App:
             registry=register(telemetry=self._telemetry, store=self._store, clock=clock),
             clock=clock,
             address=settings.status,
+            reads=RESOURCES,
             certificates=self._renewal.of(Port.STATUS),
             details=self._renewal.details,
             alive=self._turns,

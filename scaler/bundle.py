@@ -218,6 +218,8 @@ def _trigger(reading: _Reading, joiner: Joiner, at: Instant, listed: set[Kind]) 
         allowed = "a ScaledObject, a WorkerScale, or a map of namespace, name and scalerMetadata is"
         reading.refuse("trigger.yaml", "(nothing)" if not documents else documents[0], allowed)
         return _Asked()
+    if len(documents) > 1:
+        reading.refuse("trigger.yaml", f"{len(documents)} objects", "one is; others go to objects/")
     kind = _ASKED.get(str(documents[0].get("kind")))
     if kind is not None:
         return _of_object(reading, joiner, kind, documents[0], alive=None if kind in listed else at)

@@ -6,6 +6,7 @@ from typing import assert_never
 import msgspec
 
 from scaler.core.decision import Decision
+from scaler.core.hold.status import forbidden_write
 from scaler.core.hold.steps import (
     DropMark,
     Plan,
@@ -19,7 +20,7 @@ from scaler.core.hold.steps import (
     WriteStatus,
 )
 from scaler.core.model import HoldRecord, Instant, WorkerScale
-from scaler.core.quantity import format_duration, format_instant, several
+from scaler.core.quantity import format_amount, format_duration, format_instant, several
 from scaler.view import Shown, camel, lines, shown
 
 
@@ -54,6 +55,8 @@ class ShownPlan(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True,
     """What is done now, in words and in this order."""
     hold: ShownHold | None = None
     latch: object = None
+    forbidden: str = ""
+    """Which write the API server forbids."""
     decisions: tuple[Shown, ...]
     look_again_in_seconds: float | None = None
 
@@ -75,6 +78,7 @@ def shown_plan(plan: Plan, decisions: Sequence[Decision]) -> ShownPlan:
         steps=tuple(told(step, scale) for step in plan.steps),
         hold=None if status.hold is None else _hold(status.hold),
         latch=camel(msgspec.to_builtins(status.latch)),
+        forbidden=_forbidden(plan),
         decisions=tuple(shown(decision) for decision in decisions),
         look_again_in_seconds=plan.look_again_in,
     )
@@ -91,6 +95,7 @@ def plan_lines(plan: Plan, decisions: Sequence[Decision], *, now: Instant) -> tu
         f"  replicas  {scale.replicas} wanted, {plan.status.replicas} there, {_size(plan)}",
         *_held(plan.status.hold, now),
         *_latched(plan),
+        *(f"  forbidden {said}" for said in (_forbidden(plan),) if said),
         *_steps(plan),
         "decided by",
         *(f"  {line}" for decision in decisions for line in lines(decision)),
@@ -158,7 +163,7 @@ def _held(hold: HoldRecord | None, now: Instant) -> Iterator[str]:
     since = f"{format_instant(int(hold.since))}, for {_ago(hold.since, now)}"
     yield f"  held      Workload {hold.workload} ({hold.workload_uid}) since {since}"
     away = ", ".join(f"{several(pods, 'pod')} of {name}" for name, pods in hold.pod_sets)
-    usage = ", ".join(f"{name} {amount}" for name, amount in hold.usage)
+    usage = ", ".join(f"{name} {format_amount(name, amount)}" for name, amount in hold.usage)
     yield f"  away      {away}; quota in use {usage or 'none'}"
     if hold.reason:
         yield f"  taken for {hold.reason}"
@@ -171,6 +176,11 @@ def _latched(plan: Plan) -> Iterator[str]:
     if latch is not None:
         until = "until it was busy" if latch.generation < 0 else "until its spec changes"
         yield f"  not again {latch.cause}: {latch.message}; {until}"
+
+
+def _forbidden(plan: Plan) -> str:
+    told = forbidden_write(plan.status)
+    return "" if told is None else told.message
 
 
 def _ago(then: Instant, now: Instant) -> str:

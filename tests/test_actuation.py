@@ -91,6 +91,12 @@ def scale(cluster: Furnished) -> Document:
     return document
 
 
+def ready(cluster: Furnished) -> tuple[str, str, str]:
+    """Give the condition Ready: status, reason and message."""
+    (found,) = (each for each in scale(cluster)["status"]["conditions"] if each["type"] == "Ready")
+    return found["status"], found["reason"], found["message"]
+
+
 def want(cluster: Furnished, replicas: int) -> None:
     """Write spec.replicas, as KEDA does."""
 
@@ -176,6 +182,31 @@ def test_a_worker_scale_that_goes_leaves_its_target_as_it_was(cluster: Furnished
             return workers(cluster) == WORKERS
 
         until(back)
+
+
+def test_a_write_that_is_forbidden_is_told_in_ready_until_it_is_allowed(
+    cluster: Furnished,
+) -> None:
+    """Whoever waits on the condition reads which right is missing; nothing is lost by it."""
+    idle(cluster)
+    cluster.cluster.api.faults.unwritable.add("rayclusters")
+    before = workload(cluster)
+    with actuating(cluster) as running:
+        running.until("Running")
+        want(cluster, 0)
+        running.until("Holding")
+        until(lambda: ready(cluster)[:2] == ("False", "Forbidden"), seen=lambda: ready(cluster))
+        named = f"may not patch rayclusters.ray.io in namespace {SIM[0]}: 403: "
+        assert ready(cluster)[2].startswith(named)
+        told = {("WorkerScale", "WriteRefused"), ("RayCluster", "WriteRefused")}
+        until(lambda: told <= events(cluster), seen=lambda: events(cluster))
+        assert workers(cluster) == WORKERS
+    cluster.cluster.api.faults.unwritable.clear()
+    with actuating(cluster) as running:
+        running.until("Held")
+        until(lambda: ready(cluster)[0] == "True", seen=lambda: ready(cluster))
+    assert workers(cluster) == 0
+    assert workload(cluster) == before
 
 
 def test_the_next_actuator_goes_on_where_the_last_one_ended(cluster: Furnished) -> None:

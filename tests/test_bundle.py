@@ -166,6 +166,13 @@ spec:
         load(write(tmp_path, trigger__yaml=foreign))
 
 
+def test_a_trigger_file_of_several_objects_is_refused(tmp_path: Path) -> None:
+    """What stood second would count for nothing, and nobody would know."""
+    both = "kind: WorkerScale\n---\nkind: ScaledObject\n"
+    with pytest.raises(BadBundle, match=r"trigger\.yaml: '2 objects' is not allowed"):
+        load(write(tmp_path, trigger__yaml=both))
+
+
 @pytest.mark.parametrize("text", ['{"kind": "List", ', "kind: List\nitems: []\n", "[" * 100_000])
 def test_a_json_file_that_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
     """It is named, and what is allowed."""

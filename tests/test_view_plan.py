@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from scaler.core.hold.status import with_forbidden
 from scaler.core.hold.steps import (
     DropMark,
     SetActive,
@@ -24,7 +25,7 @@ SCALE = make_scale()
 HOLD = HoldRecord(
     workload="wl",
     workload_uid="wl-uid",
-    usage=((GPU, 8),),
+    usage=(("cpu", 4500), (GPU, 8)),
     pod_sets=(("gpu", 2),),
     since=NOW - 600,
     waking_at=NOW - 60,
@@ -88,7 +89,7 @@ def test_a_hold_tells_since_when_and_of_what() -> None:
         line.startswith("  held      Workload wl (wl-uid) since 20") and line.endswith(", for 10m")
         for line in lines
     )
-    assert "  away      2 pods of gpu; quota in use nvidia.com/gpu 8" in lines
+    assert "  away      2 pods of gpu; quota in use cpu 4500m, nvidia.com/gpu 8" in lines
     assert "  taken for all quiet for 20m" in lines
     assert "  waking    for 1m" in lines
     assert "  now       nothing is done" in lines
@@ -103,6 +104,15 @@ def test_a_latch_tells_until_when_it_is_not_tried_again() -> None:
         lines = plan_lines(plan, (), now=NOW)
         assert f"  not again Undone: somebody set it back; {until}" in lines
         assert "  replicas  0 wanted, 0 there, full size not read yet" in lines
+
+
+def test_a_write_that_is_forbidden_is_told() -> None:
+    """Whoever asks why nothing happens reads which right is missing."""
+    status = with_forbidden(SCALE, message="may not patch pods in namespace ml: no", now=NOW)
+    plan = planned(SCALE, group(suspend=True), status=status)
+    assert "  forbidden may not patch pods in namespace ml: no" in plan_lines(plan, (), now=NOW)
+    assert shown_plan(plan, ()).forbidden == "may not patch pods in namespace ml: no"
+    assert "forbidden" not in "".join(plan_lines(planned(SCALE), (), now=NOW))
 
 
 def test_the_decisions_come_last() -> None:

@@ -7,7 +7,8 @@ from types import MappingProxyType
 
 import structlog
 
-from scaler.actuator.apply import Outcome, apply
+from scaler.actuator.apply import Applied, Outcome, apply
+from scaler.actuator.forbidden import complaint
 from scaler.actuator.inputs import Surroundings
 from scaler.actuator.parts import Parts, gives, say, takes
 from scaler.actuator.watched import Watched
@@ -211,12 +212,10 @@ class Actuator:
                 watched.failed(elapsed=self._elapsed(), seconds=FULL_SECONDS)
 
     def _apply(self, plan: Plan, watched: Watched, around: Surroundings) -> None:
-        applied = apply(
-            plan,
-            writer=self._parts.writer,
-            leadership=self._parts.leadership,
-            wrote=self._wrote,
-        )
+        applied = self._written(plan)
+        refused = complaint(applied, now=self._clock())
+        if refused is not None:
+            self._written(refused)
         elapsed = self._elapsed()
         watched.applied(applied, around=around, elapsed=elapsed)
         if applied.outcome is Outcome.UNREACHABLE:
@@ -228,6 +227,14 @@ class Actuator:
         say(applied, told=watched.told)
         for witness in self._parts.witnesses:
             witness.applied(applied, around.state)
+
+    def _written(self, plan: Plan) -> Applied:
+        return apply(
+            plan,
+            writer=self._parts.writer,
+            leadership=self._parts.leadership,
+            wrote=self._wrote,
+        )
 
     def _wrote(self, step: Step, outcome: Outcome) -> None:
         for witness in self._parts.witnesses:

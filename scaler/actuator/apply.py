@@ -62,8 +62,8 @@ class Applied:
     failed: Step | None = None
     message: str = ""
     retry_after: float = 0.0
-    resource_version: str | None = None
-    """The WorkerScale's after our last write to it; None where none was."""
+    scale: WorkerScale | None = None
+    """The WorkerScale after our last write to it; None where none was."""
 
 
 def apply(
@@ -78,7 +78,7 @@ def apply(
     Leadership is asked for before each write. `wrote` is told of each.
     """
     scale, done = plan.scale, list[Step]()
-    version: str | None = None
+    changed: WorkerScale | None = None
     for step in plan.steps:
         if not leadership.leading:
             return Applied(
@@ -86,7 +86,7 @@ def apply(
                 outcome=Outcome.NOT_LEADING,
                 done=tuple(done),
                 failed=step,
-                resource_version=version,
+                scale=changed,
             )
         try:
             written = writer.advance(scale, step)
@@ -100,13 +100,13 @@ def apply(
                 failed=step,
                 message=str(error),
                 retry_after=error.retry_after if isinstance(error, ApiError) else 0.0,
-                resource_version=version,
+                scale=changed,
             )
         wrote(step, Outcome.DONE)
         done.append(step)
         if written is not scale:
-            version, scale = written.resource_version, written
-    return Applied(plan=plan, outcome=Outcome.DONE, done=tuple(done), resource_version=version)
+            changed = scale = written
+    return Applied(plan=plan, outcome=Outcome.DONE, done=tuple(done), scale=changed)
 
 
 def outcome_of(error: ApiError | NoAnswerError) -> Outcome:

@@ -85,7 +85,7 @@ class Watched:
     def applied(self, applied: Applied, *, around: Surroundings, elapsed: float) -> None:
         """Note what came of its steps, and so when it is planned again."""
         self.inputs = None
-        self.version = applied.resource_version
+        self.version = None if applied.scale is None else applied.scale.resource_version
         self.unseen = tuple((step, around.written(step)) for step in _others(applied.done))
         self.stale = self.stale + 1 if applied.outcome is Outcome.STALE else 0
         failed = applied.outcome in (Outcome.FAILED, Outcome.UNREACHABLE)

@@ -33,6 +33,13 @@ def amount(resource: str, text: str | float) -> int:
     return _amount("cpu" if resource == "cpu" else "", text)
 
 
+def format_amount(resource: str, value: int) -> str:
+    """Write an amount as Kubernetes does; of cpu in whole ones where it is so many."""
+    if resource != "cpu":
+        return str(value)
+    return f"{value}m" if value % 1000 else str(value // 1000)
+
+
 def amounts(quantities: Mapping[str, str | int | float]) -> Amounts:
     """Read a map of quantities by resource, as requests and allocatable hold it.
 

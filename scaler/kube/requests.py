@@ -57,24 +57,44 @@ class Request:
 
 def requests(scale: WorkerScale, step: Step, versions: Versions) -> tuple[Request, ...]:
     """Give the requests of a step, to be tried in this order while the answer is 422."""
+    kind = kind_written(step)
     match step:
         case SetGroup():
-            path = path_of(Kind.RAY_CLUSTERS, step.cluster, versions)
+            path = path_of(kind, step.cluster, versions)
             return tuple(_json(path, each) for each in _group(step))
         case SetActive():
-            path = path_of(Kind.WORKLOADS, step.workload, versions)
+            path = path_of(kind, step.workload, versions)
             return tuple(_json(path, each) for each in _active(step))
         case DropMark():
-            path = path_of(_KINDS[step.kind], step.object, versions)
+            path = path_of(kind, step.object, versions)
             return (_json(path, _dropped(step)),)
         case SetParallelism():
-            path = path_of(Kind.JOBS, step.job, versions)
+            path = path_of(kind, step.job, versions)
             return (_merge(path, _parallelism(step)),)
         case SetNotebook():
-            path = path_of(Kind.NOTEBOOKS, step.notebook, versions)
+            path = path_of(kind, step.notebook, versions)
             return (_merge(path, _notebook(step, scale)),)
         case SetReplicas() | SetFinalizer() | WriteStatus():
-            return (_own(scale, step, path_of(Kind.WORKER_SCALES, scale.key, versions)),)
+            return (_own(scale, step, path_of(kind, scale.key, versions)),)
+        case _:
+            assert_never(step)
+
+
+def kind_written(step: Step) -> Kind:
+    """Give the kind of the object that a step writes."""
+    match step:
+        case SetGroup():
+            return Kind.RAY_CLUSTERS
+        case SetParallelism():
+            return Kind.JOBS
+        case DropMark():
+            return _KINDS[step.kind]
+        case SetActive():
+            return Kind.WORKLOADS
+        case SetNotebook():
+            return Kind.NOTEBOOKS
+        case SetReplicas() | SetFinalizer() | WriteStatus():
+            return Kind.WORKER_SCALES
         case _:
             assert_never(step)
 

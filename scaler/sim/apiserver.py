@@ -136,8 +136,16 @@ class _Conversation(BaseHTTPRequestHandler):
             self._discover()
         elif request.resource.plural in api.faults.forbidden:
             self._fail(HTTPStatus.FORBIDDEN, f'cannot list resource "{request.resource.plural}"')
+        elif self._unwritable(request):
+            said = f'cannot patch resource "{request.resource.plural}"'
+            self._fail(HTTPStatus.FORBIDDEN, said)
         else:
             self._attempt(reply, request)
+
+    def _unwritable(self, request: Request) -> bool:
+        plurals = self.server.api.faults.unwritable
+        own = request.part != "status"
+        return self.command != "GET" and own and request.resource.plural in plurals
 
     def _attempt(self, reply: Callable[[Request], None], request: Request) -> None:
         try:

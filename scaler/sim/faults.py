@@ -22,6 +22,8 @@ class Faults:
     """Connections end without an answer, open watches too."""
     forbidden: set[str] = field(default_factory=set)
     """Plurals that are answered with 403."""
+    unwritable: set[str] = field(default_factory=set)
+    """Plurals that may be read, and whose writes are answered with 403, but for their status."""
     gone: Gone = Gone.NEVER
     """Every watch that starts from a version, for as long as it is set."""
     silent: bool = False

@@ -1,6 +1,6 @@
 """Say whether KEDA may be sent here, and what is wrong with the sources."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 
 import msgspec
@@ -17,6 +17,9 @@ SYNCED_ONCE = (
     Kind.HPAS,
 )
 """What HOLD needs to tell its two faces apart: the sizes of targets."""
+
+
+EVERY_KIND = frozenset(Kind)
 
 
 class Readiness(StrEnum):
@@ -44,13 +47,15 @@ def ready(
     stopping: bool,
     now: Instant,
     needed: Iterable[Kind] = SYNCED_ONCE,
+    reads: Collection[Kind] = EVERY_KIND,
     also: Iterable[str] = (),
 ) -> Ready:
     """Judge readiness: `seen` are the kinds that synced once, whatever became of them since.
 
     `also` are further details.
 
-    The process is ready once all that are `needed` did.
+    The process is ready once all that are `needed` did; of kinds that it does not read (`reads`)
+    nothing is missed.
     A source that is down stays ready: no endpoint would be an error to KEDA, and HOLD is not.
     """
     waiting = tuple(str(kind) for kind in needed if kind not in set(seen))
@@ -59,7 +64,7 @@ def ready(
         status=Readiness.STOPPING if stopping else status,
         waiting_for=waiting,
         details=(
-            *_sources(state.snapshot, state.policy.policy.safety.max_watch_age, now),
+            *_sources(state.snapshot, reads, state.policy.policy.safety.max_watch_age, now),
             *_usage(state.snapshot),
             *_policy(state.policy),
             *also,
@@ -74,8 +79,10 @@ def settled(snapshot: Snapshot) -> frozenset[Kind]:
     )
 
 
-def _sources(snapshot: Snapshot, max_age: float, now: Instant) -> Iterable[str]:
-    for kind in Kind:
+def _sources(
+    snapshot: Snapshot, reads: Collection[Kind], max_age: float, now: Instant
+) -> Iterable[str]:
+    for kind in (one for one in Kind if one in reads):
         source = snapshot.sources.get(kind)
         if source is None:
             yield f"{kind}: not started"

@@ -2,7 +2,7 @@
 
 import ssl
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 
@@ -26,7 +26,7 @@ from scaler.status.answers import (
     unchanging,
 )
 from scaler.status.connections import Listener
-from scaler.status.health import SYNCED_ONCE, Readiness, Ready, ready, settled
+from scaler.status.health import EVERY_KIND, SYNCED_ONCE, Readiness, Ready, ready, settled
 from scaler.status.page import Pages
 from scaler.status.page.assets import ASSETS
 from scaler.status.page.past import Past
@@ -58,6 +58,7 @@ class StatusServer:
         clock: Callable[[], Instant],
         address: Address,
         needed: tuple[Kind, ...] = SYNCED_ONCE,
+        reads: Collection[Kind] = EVERY_KIND,
         past: Past | None = None,
         certificates: Certificates | None = None,
         details: Callable[[], Iterable[str]] = tuple,
@@ -73,6 +74,7 @@ class StatusServer:
         self._details, self._alive = details, alive
         self._store = store
         self._needed = needed
+        self._reads = reads
         self._clock = clock
         self._seen: frozenset[Kind] = frozenset()
         self._stopping = False
@@ -148,6 +150,7 @@ class StatusServer:
             stopping=self._stopping,
             now=self._clock(),
             needed=self._needed,
+            reads=self._reads,
             also=self._details(),
         )
 

@@ -13,6 +13,7 @@ from scaler.core.quantity import (
     amount,
     amounts,
     duration,
+    format_amount,
     format_duration,
     format_instant,
     instant,
@@ -134,6 +135,13 @@ def test_amount_of_any_text(text: str) -> None:
         assert 0 <= amount("memory", text) <= LARGEST
     except ValueError as error:
         assert repr(text) in str(error)  # noqa: PT017 - the law is about both outcomes
+
+
+@given(st.sampled_from(["cpu", "memory", "nvidia.com/gpu"]), st.integers(0, 10**15))
+def test_law_an_amount_that_was_written_reads_as_it_was(resource: str, value: int) -> None:
+    """Whole cores as such, others as millicores."""
+    assert amount(resource, format_amount(resource, value)) == value
+    assert format_amount("cpu", 4000) == "4"
 
 
 def test_amounts() -> None:

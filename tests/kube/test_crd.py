@@ -81,9 +81,11 @@ def test_printed_columns_are_those_that_tell() -> None:
     """Each leads to a field."""
     columns = version()["additionalPrinterColumns"]
     shown = [each["name"].upper() for each in columns if not each.get("priority")]
-    assert shown == ["TARGET", "MODE", "DESIRED", "OBSERVED", "STATE", "REASON", "AGE"]
+    assert shown == ["TARGET", "MODE", "DESIRED", "OBSERVED", "STATE", "REASON", "READY", "AGE"]
+    ready = '.status.conditions[?(@.type=="Ready")].status'
+    assert [each["jsonPath"] for each in columns if each["name"] == "Ready"] == [ready]
     for each in columns:
-        _, *path = each["jsonPath"].split(".")
+        _, *path = each["jsonPath"].partition("[")[0].split(".")
         if path[0] != "metadata":
             assert part(*path)
 

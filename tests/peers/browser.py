@@ -32,9 +32,17 @@ class _Result(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
 
 
+class _Thrown(msgspec.Struct, frozen=True, kw_only=True):
+    text: str = ""
+
+
+class _Refused(msgspec.Struct, frozen=True, kw_only=True):
+    message: str = ""
+
+
 class _Evaluated(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     result: _Result = _Result()
-    exception_details: msgspec.Raw | None = None
+    exception_details: _Thrown | None = None
 
 
 class _Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +52,7 @@ class _Message(msgspec.Struct, frozen=True, kw_only=True):
     method: str = ""
     params: msgspec.Raw = msgspec.Raw(b"{}")
     result: msgspec.Raw = msgspec.Raw(b"{}")
-    error: msgspec.Raw | None = None
+    error: _Refused | None = None
 
 
 class _Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +89,7 @@ class Tab:
                 self._hear(message)
                 continue
             if message.error is not None:
-                raise RuntimeError(f"{method}: {bytes(message.error).decode()}")
+                raise RuntimeError(f"{method}: {message.error.message}")
             return message.result
 
     def open(self, url: str) -> None:
@@ -94,7 +102,8 @@ class Tab:
         raw = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         found = msgspec.json.decode(raw, type=_Evaluated)
         if found.exception_details is not None:
-            raise RuntimeError(f"{expression}: {found.result.description}")
+            what = f"{found.exception_details.text} {found.result.description}"
+            raise RuntimeError(f"{expression}: {what}")
         return found.result.value
 
     def text(self, selector: str = "main") -> str:
@@ -103,11 +112,15 @@ class Tab:
         return " ".join(str(found).split())
 
     def wait(self, expression: str) -> bool:
-        """Wait until an expression is true; say whether it became so."""
+        """Wait until an expression is true; say whether it became so.
+
+        What throws is not true yet: between two pages there is nothing to look at.
+        """
+        safely = f"(() => {{ try {{ return Boolean({expression}) }} catch {{ return false }} }})()"
         pause = threading.Event()
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            if self.value(f"Boolean({expression})") is True:
+            if self.value(safely) is True:
                 return True
             pause.wait(PAUSE)
         return False

@@ -107,8 +107,6 @@ class Scene:
     def furnish(self) -> None:
         """Publish a past and a present."""
         self.at.publish(*self._calm(at=NOW - 1800), at=NOW - 1800)
-        for age in range(1770, 0, -30):
-            self.at.publish(*self._calm(at=NOW - 1800), at=NOW - age, changed=[])
         self.at.publish(*self._calm(at=NOW - 1800), changed=[])
 
     def opens(self) -> None:

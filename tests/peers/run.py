@@ -14,8 +14,17 @@ from pathlib import Path
 
 from tests.docs import longer
 from tests.e2e.builds import PROMETHEUS
+from tests.e2e.waiting import NeverCameError
 from tests.golang import BUILT, ROOT, CannotBuildError, build
-from tests.peers import alerts, installers, keda_scenario, kueue_samples, page_scenario, wheel
+from tests.peers import (
+    alerts,
+    installers,
+    keda_scenario,
+    kueue_samples,
+    page_history,
+    page_scenario,
+    wheel,
+)
 from tests.peers.browser import NoBrowserError
 from tests.peers.builds import KEDA
 from tests.report import Report
@@ -80,6 +89,10 @@ def _prometheus(report: Report) -> None:
         report.skip("the newest Prometheus", why=str(error))
         return
     _compare(report, *(PROMETHEUS.program(name) for name in PROMETHEUS.programs))
+    try:
+        page_history.run(report, prometheus=PROMETHEUS.program("prometheus"))
+    except NeverCameError as error:
+        report.check("a restarted service gets its history back", ok=False, found=error)
 
 
 def _alerts(report: Report) -> None:

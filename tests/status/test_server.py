@@ -3,7 +3,7 @@
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ from scaler.core.trigger import Problem, TriggerRef
 from scaler.core.usage import Usage, UsageKey
 from scaler.policyfile import PolicyState
 from scaler.settings import Address
-from scaler.status.health import SYNCED_ONCE
+from scaler.status.health import EVERY_KIND, SYNCED_ONCE
 from scaler.status.metrics import register
 from scaler.status.server import StatusServer
 from scaler.store import Store
@@ -105,6 +105,7 @@ def serving(
     policy: PolicyState | None = None,
     *,
     needed: tuple[Kind, ...] = SYNCED_ONCE,
+    reads: Collection[Kind] = EVERY_KIND,
     decisions: bool = True,
 ) -> Iterator[Served]:
     """Run a status port on a free port, with nothing published yet."""
@@ -116,6 +117,7 @@ def serving(
         clock=lambda: NOW,
         address=Address(host="127.0.0.1", port=0),
         needed=needed,
+        reads=reads,
     )
     server.start()
     try:
@@ -177,6 +179,13 @@ def test_a_kind_that_is_not_served_keeps_nobody_waiting() -> None:
     with serving() as served:
         served.publish(sources={**ALIVE, Kind.SCALED_OBJECTS: absent})
         assert served.get("/readyz")[0] == 200
+
+
+def test_a_kind_that_the_process_does_not_read_is_not_missed() -> None:
+    """`serve` has no use for some that `actuate` reads."""
+    with serving(reads=(Kind.PODS,)) as served:
+        served.publish(sources={})
+        assert json.loads(served.get("/readyz")[2])["details"] == ["pods: not started"]
 
 
 def test_a_stale_watch_is_named() -> None:

@@ -12,7 +12,7 @@ from scaler.core.hold.scene import Scene
 from scaler.core.hold.sought import Grip
 from scaler.core.hold.words import Cause
 from scaler.core.model import Amounts, HoldRecord, Mode, Workload
-from scaler.core.quantity import format_instant, plus
+from scaler.core.quantity import format_amount, format_instant, plus
 
 PATIENCE: Final = 10.0
 """Seconds in which a write is seen, and in which KubeRay follows a change: under one, measured."""
@@ -112,8 +112,9 @@ def _usage_lost(workload: Workload, hold: HoldRecord) -> Breach | None:
     for resource, before in hold.usage:
         if now.get(resource, 0) < before:
             message = (
-                f"Workload {workload.name} uses {now.get(resource, 0)} of {resource} now, it was "
-                f"{before} when the workers were taken"
+                f"Workload {workload.name} uses {format_amount(resource, now.get(resource, 0))} of "
+                f"{resource} now, it was {format_amount(resource, before)} when the workers were "
+                "taken"
             )
             return Breach(cause=Cause.USAGE_LOST, message=message)
     return None

@@ -11,8 +11,9 @@ from scaler.core.hold.outcome import Outcome, word_of
 from scaler.core.hold.refusals import passing_refusal
 from scaler.core.hold.scene import Scene
 from scaler.core.hold.sought import Grip
+from scaler.core.hold.status import forbidden_write
 from scaler.core.hold.steps import Step
-from scaler.core.hold.taking import takes
+from scaler.core.hold.taking import take, takes
 from scaler.core.hold.wish import Want, Wish, wish_of
 from scaler.core.hold.words import Cause, State
 from scaler.core.model import HoldRecord, Instant, Latch, Mode
@@ -115,6 +116,12 @@ def _waiting(scene: Scene, hold: HoldRecord) -> Outcome:
 
 
 def _lost(scene: Scene, hold: HoldRecord) -> Outcome:
+    """Count a try that did not last; one that was forbidden never was, and is begun anew."""
+    if forbidden_write(scene.scale.status) is not None and not ours(scene, hold):
+        refusal = passing_refusal(scene)
+        if refusal is not None:
+            return ended(scene, refusal.cause, refusal.message)
+        return take(scene, wish_of(scene, taken=False))
     message = "what was written did not last on the target: a webhook or another writer undoes it"
     latch = after_loss(scene, message)
     cause = Cause(latch.cause)

@@ -6,9 +6,10 @@ from typing import Final
 from scaler.core.hold.outcome import Outcome
 from scaler.core.hold.scene import NEW_SECONDS, Scene
 from scaler.core.hold.steps import SELECTOR
-from scaler.core.hold.words import State
-from scaler.core.model import Mode, ScaleCondition, WorkerScaleStatus
+from scaler.core.hold.words import Cause, State
+from scaler.core.model import Instant, Mode, ScaleCondition, WorkerScale, WorkerScaleStatus
 
+_READY: Final = "Ready"
 _NOT_READY: Final = frozenset({State.UNREAD, State.REFUSED, State.CONFLICT, State.RESTORING})
 _AWAY: Final = frozenset({State.HELD, State.RELEASED, State.WAKE_PENDING})
 _LONGEST: Final = 32_000
@@ -34,16 +35,53 @@ def status_of(scene: Scene, outcome: Outcome) -> WorkerScaleStatus:
     )
 
 
+def forbidden_write(status: WorkerScaleStatus) -> ScaleCondition | None:
+    """Give the condition that tells of a write which the API server forbids; None without one."""
+    ready = _of(status, _READY)
+    return ready if ready is not None and ready.reason == Cause.FORBIDDEN else None
+
+
+def with_forbidden(scale: WorkerScale, *, message: str, now: Instant) -> WorkerScaleStatus:
+    """Say in a status that the API server forbids a write which is needed.
+
+    It stays until a look finds nothing to write, which is after the write came through.
+    """
+    before, status = _of(scale.status, _READY), scale.status
+    ready = ScaleCondition(
+        type=_READY,
+        status="False",
+        reason=Cause.FORBIDDEN,
+        message=message[:_LONGEST],
+        changed=before.changed if before is not None and before.status == "False" else now,
+        observed_generation=scale.generation,
+    )
+    others = (one for one in status.conditions if one.type != _READY)
+    return replace(status, conditions=(ready, *others))
+
+
 def _conditions(scene: Scene, outcome: Outcome) -> tuple[ScaleCondition, ...]:
     state = outcome.state
     away = "Held" if scene.scale.mode is Mode.HOLD else "Released"
     wanted = (
-        ("Ready", _word(state not in _NOT_READY)),
         (away, "Unknown" if state in _GOING else _away(scene, outcome, away)),
         ("Refused", _word(state is State.REFUSED)),
         ("Conflict", _word(state is State.CONFLICT)),
     )
-    return tuple(_condition(scene, outcome, kind=kind, status=word) for kind, word in wanted)
+    others = (_condition(scene, outcome, kind=kind, status=word) for kind, word in wanted)
+    return (_ready(scene, outcome), *others)
+
+
+def _ready(scene: Scene, outcome: Outcome) -> ScaleCondition:
+    """Keep what was forbidden for as long as there is something to write."""
+    before = forbidden_write(scene.scale.status)
+    if before is not None and (outcome.first or outcome.writes or outcome.last):
+        return replace(before, observed_generation=scene.scale.generation)
+    word = _word(outcome.state not in _NOT_READY)
+    return _condition(scene, outcome, kind=_READY, status=word)
+
+
+def _of(status: WorkerScaleStatus, kind: str) -> ScaleCondition | None:
+    return next((one for one in status.conditions if one.type == kind), None)
 
 
 def _away(scene: Scene, outcome: Outcome, kind: str) -> str:
@@ -52,8 +90,8 @@ def _away(scene: Scene, outcome: Outcome, kind: str) -> str:
         return "True"
     if outcome.hold is None or outcome.hold.waking_at is not None:
         return "False"
-    before = (one.status for one in scene.scale.status.conditions if one.type == kind)
-    return next(before, "False")
+    before = _of(scene.scale.status, kind)
+    return "False" if before is None else before.status
 
 
 def _word(value: bool) -> str:  # noqa: FBT001 - it is what the word says
@@ -67,7 +105,7 @@ def _condition(scene: Scene, outcome: Outcome, *, kind: str, status: str) -> Sca
     WorkerScale that is no new one is lost, so is what it used up: all that was ordered before.
     """
     scale = scene.scale
-    before = next((one for one in scale.status.conditions if one.type == kind), None)
+    before = _of(scale.status, kind)
     if before is None:
         new = abs(scene.now - scale.created) < NEW_SECONDS
         changed = scale.created if new and status == "False" else scene.now

@@ -104,6 +104,8 @@ class Cause(StrEnum):
     """The component is Ray's head or submitter."""
     SOURCE_UNKNOWN = "SourceUnknown"
     """A kind that is needed was not read, or not lately."""
+    FORBIDDEN = "Forbidden"
+    """The API server forbids a write that is needed; reason of condition Ready alone."""
 
     # Ended by force: rolled back, conflict.
     WORKLOAD_REPLACED = "WorkloadReplaced"

@@ -109,8 +109,15 @@ def _starting(question: Question) -> Finding | None:
     elif unready:
         detail = f"pod {unready[0]} is not Ready"
     elif question.now - youngest < wait:
-        age, needed = format_duration(round(question.now - youngest)), format_duration(wait)
-        detail = f"the youngest pod has been Ready for {age}, it is judged after {needed}"
+        detail = f"{_aged(question.now - youngest)}, it is judged after {format_duration(wait)}"
     else:
         return None
     return Finding(verdict=Verdict.BUSY, reason=Reason.STARTING, detail=detail)
+
+
+def _aged(seconds: float) -> str:
+    """Say how old the youngest pod is; a clock that runs behind the cluster's is worth a word."""
+    if round(seconds) < 0:
+        ahead = format_duration(-round(seconds))
+        return f"the youngest pod is Ready from {ahead} after now on, so clocks differ"
+    return f"the youngest pod has been Ready for {format_duration(round(seconds))}"

@@ -63,11 +63,10 @@ def chronicle(
     ring: Ring,
     past: Past,
     steps: int,
-    now: Instant,
 ) -> Chronicle:
     """Give each trigger's timeline: this process' own, and before it what Prometheus has."""
     start, end = axis.start, axis.end
-    own = {ref: ring.timeline(ref, start=start, end=end, now=now) for ref in decisions}
+    own = {ref: ring.timeline(ref, start=start, end=end) for ref in decisions}
     if all(seen_from(one) == axis.start for one in own.values()):
         return Chronicle(timelines=own)
     window = Window(seconds=axis.seconds, step=max(LEAST_STEP, axis.seconds / steps))

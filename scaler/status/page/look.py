@@ -48,10 +48,7 @@ class Look:
         self, name: str, decisions: Mapping[TriggerRef, Decision], *, steps: int
     ) -> tuple[Axis, Chronicle]:
         along = axis(seconds=SPANS[name], now=self.now)
-        found = chronicle(
-            decisions, along, ring=self.ring, past=self.past, steps=steps, now=self.now
-        )
-        return along, found
+        return along, chronicle(decisions, along, ring=self.ring, past=self.past, steps=steps)
 
 
 def _older(found: Chronicle, than: Instant) -> bool:

@@ -3,7 +3,9 @@
 import threading
 from array import array
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import monotonic
 
 from scaler.core.decision import Decision
 from scaler.core.model import Instant
@@ -65,21 +67,23 @@ class Ring:
     copy of one track by a reader.
     """
 
-    def __init__(self) -> None:
-        """Begin with nothing."""
+    def __init__(self, *, elapsed: Callable[[], float] = monotonic) -> None:
+        """Begin with nothing; `elapsed` gives seconds that no change of the clock moves."""
+        self._elapsed = elapsed
         self._lock = threading.Lock()
         self._tracks: dict[TriggerRef, _Track] = {}
         self._tellings: dict[Told, Told] = {}
         self._gaps: deque[tuple[Instant, Instant]] = deque(maxlen=MAX_GAPS)
-        self._last: Instant | None = None
+        self._last: tuple[float, Instant] | None = None
+        """When something was published last, as it elapses and by the clock."""
 
     def published(self, state: State, changed: frozenset[TriggerRef]) -> None:
         """Take what a publication changed; called in the publisher's thread."""
-        at = state.snapshot.at
+        at, elapsed = state.snapshot.at, self._elapsed()
         with self._lock:
-            if self._last is not None and at - self._last > STALE_SECONDS:
-                self._gaps.append((self._last, at))
-            self._last = at
+            if self._last is not None and elapsed - self._last[0] > STALE_SECONDS:
+                self._gaps.append((self._last[1], at))
+            self._last = (elapsed, at)
             for ref in changed:
                 decision = state.decisions.get(ref)
                 if decision is not None:
@@ -88,14 +92,14 @@ class Ring:
                 for gone in self._tracks.keys() - state.decisions.keys():
                     del self._tracks[gone]
 
-    def timeline(self, ref: TriggerRef, *, start: Instant, end: Instant, now: Instant) -> Timeline:
+    def timeline(self, ref: TriggerRef, *, start: Instant, end: Instant) -> Timeline:
         """Give what was decided for a trigger; unseen before this process saw it."""
         with self._lock:
             track = self._tracks.get(ref)
             points = [] if track is None else list(zip(track.times, track.tellings, strict=True))
             gaps, last = tuple(self._gaps), self._last
-        if last is not None and now - last > STALE_SECONDS:
-            gaps = (*gaps, (last, end))
+        if last is not None and self._elapsed() - last[0] > STALE_SECONDS:
+            gaps = (*gaps, (last[1], end))
         return without(spans(points, start=start, end=end), gaps)
 
     def pods(self, ref: TriggerRef) -> tuple[str, ...]:

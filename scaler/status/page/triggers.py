@@ -11,7 +11,7 @@ from scaler.status.page.clockwork import age_of
 from scaler.status.page.look import Look
 from scaler.status.page.markup import Markup, el
 from scaler.status.page.parts import badge, chip, pager, row, search, spans, table, value_words
-from scaler.status.page.rows import Listing, link, listing, outdated, signal_of
+from scaler.status.page.rows import Listing, link, listing, outdated, signal_of, target_words
 from scaler.status.page.timeline import since
 from scaler.status.page.tone import tone_of
 from scaler.status.page.view import View
@@ -79,7 +79,10 @@ def _row(look: Look, one: tuple[TriggerRef, Decision], along: Axis, told: Chroni
         badge(decision),
         [
             el("a", name, href=link(ref, look.view)),
-            el("small", f"{signal_of(ref, decision)} · {decision.metric or 'no metric'}{old}"),
+            el(
+                "small",
+                f"{signal_of(ref, decision)} · {target_words(look.state.snapshot, ref)}{old}",
+            ),
         ],
         value_words(decision),
         spark(timeline, along, label=f"reasons of {name}"),

@@ -204,6 +204,13 @@ def test_a_workload_with_a_pod_missing_unready_or_young_is_starting(
     assert (decision.active, decision.value) == (True, replicas)
 
 
+def test_a_pod_that_is_ready_only_later_is_young_and_tells_of_the_clocks() -> None:
+    """The cluster's clock runs ahead of ours: no negative age is told."""
+    decision = decided(cluster(pods=[worker(ready_since=90)], usage=QUIET))
+    assert decision.reason is Reason.STARTING
+    assert "Ready from 1m30s after now on, so clocks differ" in decision.detail
+
+
 @pytest.mark.parametrize(("age", "want"), [(2399, Reason.STARTING), (2400, Reason.IDLE)])
 def test_the_youngest_pod_is_judged_after_grace_and_window(age: float, want: Reason) -> None:
     """The youngest pod is judged after grace and window."""

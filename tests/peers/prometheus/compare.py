@@ -89,19 +89,24 @@ def _compare(fleet: fleets.Fleet, *, url: str, engine: Engine) -> int:
     )
     ours = SampleServer(read_samples(fleet.text), engine=engine)
     theirs = Connection(settings)
-    asked = rows = refused = failed = 0
+    asked = rows = points = refused = failed = 0
     for name, expression, at in _questions(settings):
         ask = _range if name == RANGE else _answer
         expected, found = ask(theirs, expression, at), ask(ours, expression, at)
         asked += 1
-        rows += 0 if isinstance(expected, str) else len(expected)
+        size = 0 if isinstance(expected, str) else len(expected)
+        rows += size
+        points += size if name == RANGE else 0
         refused += isinstance(expected, str)
-        if difference := _difference(expected, found):
+        difference = _difference(expected, found)
+        if name == RANGE and isinstance(expected, str):
+            difference = expected  # what the page asks is never to be refused
+        if difference:
             failed += 1
             _say(f"  {fleet.name} {name} at {at}: {difference}\n    {expression}")
     theirs.close()
     verdict = f"{failed} DIFFER" if failed else "equal"
-    told = f"{asked} answers with {rows} rows, {refused} refused by both"
+    told = f"{asked} answers with {rows} rows ({points} of charts), {refused} refused by both"
     _say(f"{fleet.name:10} {told}: {verdict}")
     return failed
 

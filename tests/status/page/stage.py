@@ -28,9 +28,11 @@ from scaler.policyfile import PolicyState
 from scaler.prometheus.series import Matrix
 from scaler.prometheus.vector import QueryFailedError
 from scaler.settings import Address
-from scaler.status.page.past import Past
+from scaler.status.metrics import register
+from scaler.status.page.past import Past, Server
 from scaler.status.server import StatusServer
 from scaler.store import Store
+from scaler.telemetry import Telemetry
 from tests.builders import NOW, make_scaled_object
 
 GPU = "nvidia.com/gpu"
@@ -260,27 +262,35 @@ def stage(
     *,
     policy: Policy = POLICY,
     prometheus: FakePrometheus | None = None,
-    connect: Callable[[PrometheusSettings], FakePrometheus] | None = None,
+    connect: Callable[[PrometheusSettings], Server] | None = None,
+    clock: Callable[[], Instant] | None = None,
+    metrics: bool = False,
 ) -> Iterator[Stage]:
-    """Run a status port on a free port, with nothing published yet."""
-    clock = [NOW]
+    """Run a status port on a free port, with nothing published yet.
+
+    Its clock is the time of the newest publication, but where one is given.
+    """
+    published = [NOW]
+    now = clock or (lambda: published[0])
     double = prometheus or FakePrometheus()
     store = Store(policy=PolicyState(policy=policy, hot=True), at=NOW)
     past = Past(
         store=store,
-        clock=lambda: clock[0],
+        clock=now,
         connect=connect or (lambda _: double),
         rest_seconds=0.0,
     )
     server = StatusServer(
         store=store,
-        registry=CollectorRegistry(),
-        clock=lambda: clock[0],
+        registry=register(telemetry=Telemetry(), store=store, clock=now)
+        if metrics
+        else CollectorRegistry(),
+        clock=now,
         address=Address(host="127.0.0.1", port=0),
         past=past,
     )
     server.start()
     try:
-        yield Stage(store=store, server=server, prometheus=double, clock=clock)
+        yield Stage(store=store, server=server, prometheus=double, clock=published)
     finally:
         server.stop()

@@ -49,27 +49,22 @@ def every(
 
 
 def remembering(reason: Reason, *, since: Instant) -> Ring:
-    """Build a ring that saw one Decision, and publications until now."""
+    """Build a ring that saw one Decision."""
     ring, one = Ring(), idle_decision(reason=reason, at=since)
-    at = since
-    while at <= NOW:
-        ring.published(
-            State(
-                sequence=1,
-                snapshot=Snapshot(at=at),
-                policy=PolicyState(policy=Policy()),
-                decisions={ref_of(one): one},
-            ),
-            frozenset({ref_of(one)}) if at == since else frozenset(),
-        )
-        at += 30
+    state = State(
+        sequence=1,
+        snapshot=Snapshot(at=since),
+        policy=PolicyState(policy=Policy()),
+        decisions={ref_of(one): one},
+    )
+    ring.published(state, frozenset({ref_of(one)}))
     return ring
 
 
 def look(ring: Ring, past: Past) -> Chronicle:
     """Give the history of one trigger."""
     one = idle_decision()
-    return chronicle({ref_of(one): one}, AXIS, ring=ring, past=past, steps=120, now=NOW)
+    return chronicle({ref_of(one): one}, AXIS, ring=ring, past=past, steps=120)
 
 
 def reasons(found: Chronicle) -> list[str]:

@@ -34,7 +34,7 @@ def publish(
 
 def reasons(ring: Ring, decision: Decision, *, now: Instant) -> list[str]:
     """Give the reasons of the last 1000 seconds."""
-    found = ring.timeline(ref_of(decision), start=now - 1000, end=now, now=now)
+    found = ring.timeline(ref_of(decision), start=now - 1000, end=now)
     return ["unseen" if one.told is None else one.told.reason for one in found]
 
 
@@ -60,19 +60,30 @@ def test_an_unknown_has_no_value_in_memory_either() -> None:
     """An unknown has no value in memory either."""
     ring, held = Ring(), queue_decision(value=None, reason=Reason.NOT_SYNCED)
     publish(ring, held)
-    (_, span) = ring.timeline(ref_of(held), start=NOW - 10, end=NOW + 10, now=NOW)
+    (_, span) = ring.timeline(ref_of(held), start=NOW - 10, end=NOW + 10)
     assert span.told is not None
     assert (span.told.status, span.told.value) == ("HOLD", None)
 
 
 def test_a_time_without_publications_is_unseen() -> None:
     """While the observer hung nobody knows what would have been decided."""
-    ring, busy = Ring(), idle_decision(at=NOW)
+    elapsed = [0.0]
+    ring, busy = Ring(elapsed=lambda: elapsed[0]), idle_decision(at=NOW)
     publish(ring, busy)
-    publish(ring, busy, at=NOW + 30, changed=())
-    publish(ring, busy, at=NOW + 400, changed=())
+    for seconds in (30.0, 400.0):
+        elapsed[0] = seconds
+        publish(ring, busy, at=NOW + seconds, changed=())
     assert reasons(ring, busy, now=NOW + 430) == ["unseen", "Busy", "unseen", "Busy"]
+    elapsed[0] = 500.0
     assert reasons(ring, busy, now=NOW + 500)[-1] == "unseen", "it hangs again"
+
+
+def test_a_clock_that_is_set_makes_no_gap() -> None:
+    """What elapsed tells a pause, not the time of day."""
+    ring, busy = Ring(elapsed=lambda: 0.0), idle_decision(at=NOW)
+    publish(ring, busy)
+    publish(ring, busy, at=NOW + 3600, changed=())
+    assert reasons(ring, busy, now=NOW + 900) == ["unseen", "Busy"]
 
 
 def test_one_trigger_has_no_more_than_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +94,7 @@ def test_one_trigger_has_no_more_than_its_share(monkeypatch: pytest.MonkeyPatch)
         one = queue_decision(value=number, at=NOW + number)
         publish(ring, one, at=NOW + number)
     assert MOST_EACH // 2 <= ring.changes <= MOST_EACH
-    newest = ring.timeline(ref_of(one), start=NOW, end=one.at + 1, now=one.at)[-1].told
+    newest = ring.timeline(ref_of(one), start=NOW, end=one.at + 1)[-1].told
     assert newest is not None
     assert newest.value == 3 * MOST_EACH - 1, "the oldest go first"
 
