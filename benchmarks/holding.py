@@ -17,7 +17,10 @@ from scaler.sim.cluster import Cluster, Design
 from scaler.sim.kuberay import ray_cluster
 from scaler.sim.patches import Document
 
-_NAMESPACE = "team"
+_OWN = "gpu-system"
+"""The actuator's namespace."""
+_SCALES_A_TEAM = 20
+"""Teams have namespaces of their own, and a change in one has its triggers alone decided anew."""
 _WORKERS = 2
 _NODE = {"cpu": "96", "pods": "250", "nvidia.com/gpu": "8"}
 _CLUSTERS_OF_NODE = 4
@@ -66,7 +69,7 @@ def _all_become(
         )
 
     for number in range(scales):
-        cluster.objects.modify(Kind.WORKER_SCALES, (_NAMESPACE, f"ray-{number}"), annotate)
+        cluster.objects.modify(Kind.WORKER_SCALES, (_team(number), f"ray-{number}"), annotate)
 
     def there(document: Document) -> bool:
         return bool(_status(document).get("state") == state)
@@ -83,7 +86,8 @@ def _cluster(scales: int) -> Iterator[Cluster]:
     cluster.add_pool("gpu", capacity=_NODE, nodes=nodes)
     cluster.add_flavor("gpu", pool="gpu")
     quota = {"cpu": str(100 * nodes), "nvidia.com/gpu": str(8 * nodes)}
-    cluster.add_team(_NAMESPACE, flavor="gpu", quota=quota)
+    for team in sorted({_team(number) for number in range(scales)}):
+        cluster.add_team(team, flavor="gpu", quota=quota)
     group = {"gpu": (_WORKERS, {"cpu": "1", "nvidia.com/gpu": "1"})}
     for number in range(scales):
         name = f"ray-{number}"
@@ -91,7 +95,11 @@ def _cluster(scales: int) -> Iterator[Cluster]:
         cluster.apply(
             Kind.RAY_CLUSTERS,
             ray_cluster(
-                namespace=_NAMESPACE, name=name, queue="jobs", head={"cpu": "1"}, groups=group
+                namespace=_team(number),
+                name=name,
+                queue="jobs",
+                head={"cpu": "1"},
+                groups=group,
             ),
         )
         cluster.apply(
@@ -99,7 +107,7 @@ def _cluster(scales: int) -> Iterator[Cluster]:
             {
                 "apiVersion": _API_VERSION,
                 "kind": "WorkerScale",
-                "metadata": {"namespace": _NAMESPACE, "name": name},
+                "metadata": {"namespace": _team(number), "name": name},
                 "spec": {"target": target, "mode": "Hold", "replicas": 1},
             },
         )
@@ -110,6 +118,10 @@ def _cluster(scales: int) -> Iterator[Cluster]:
         yield cluster
     finally:
         cluster.stop()
+
+
+def _team(number: int) -> str:
+    return f"team-{number // _SCALES_A_TEAM}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +150,7 @@ def _actuator(cluster: Cluster, folder: Path) -> Iterator[_Process]:
     command = [
         *(sys.executable, "-m", "scaler", "actuate", f"--policy={policy}"),
         f"--kubeconfig={cluster.write_kubeconfig(folder / 'kubeconfig')}",
-        *("--status=127.0.0.1:0", f"--lease-namespace={_NAMESPACE}"),
+        *("--status=127.0.0.1:0", f"--lease-namespace={_OWN}"),
     ]
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)

@@ -122,8 +122,8 @@ class _Reading:
         return found
 
 
-def load(folder: Path) -> Bundle:
-    """Read a bundle.
+def load(folder: Path, *, also: Iterable[TriggerRef] = ()) -> Bundle:
+    """Read a bundle; `also` are triggers that readings are joined for beside its own.
 
     Raises:
         BadBundle: with every problem in it, each with its path, value and what is allowed.
@@ -136,7 +136,7 @@ def load(folder: Path) -> Bundle:
     asked = _trigger(reading, joiner, at, listed)
     if reading.problems:
         raise BadBundle(reading.problems)
-    return _join(reading, joiner, at=at, policy=policy, asked=asked)
+    return _join(reading, joiner, at=at, policy=policy, asked=asked, also=also)
 
 
 def _now(reading: _Reading) -> Instant:
@@ -279,12 +279,13 @@ def _join(
     at: Instant,
     policy: Policy,
     asked: _Asked,
+    also: Iterable[TriggerRef],
 ) -> Bundle:
     """Join the objects, find out which readings the triggers want, and add those."""
     before, _ = joiner.snapshot(at=at)
     scale = asked.scale
     refs = asked.refs if scale is None else refs_of_scale(before, scale)
-    every = {*refs, *refs_of(before)}
+    every = {*refs, *refs_of(before), *also}
     want = wanted(snapshot=before, refs=every, policy=policy, now=at)
     text = reading.text("samples.om")
     try:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import scaler
 from scaler.commands import actuate, capture, check, demo, explain, serve
-from scaler.commands.arguments import Exit, HelpFormatter, examples
+from scaler.commands.arguments import Exit, HelpFormatter, examples, program
 
 DESCRIPTION = "Scale GPU node pools and idle GPU workers from what Kueue and DCGM say, for KEDA."
 
@@ -18,7 +18,7 @@ DESCRIPTION = "Scale GPU node pools and idle GPU workers from what Kueue and DCG
 def parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
     root = argparse.ArgumentParser(
-        prog="kueue-gpu-scaler",
+        prog=program(),
         description=DESCRIPTION,
         epilog=examples("demo", "serve --policy policy.yaml", "explain team-a/llm"),
         formatter_class=HelpFormatter,

@@ -80,10 +80,12 @@ def look(
     clock: Callable[[], Instant] = time.time,
     keeper: PageKeeper | None = None,
     resources: Mapping[Kind, Resource] = RESOURCES,
+    also: Sequence[TriggerRef] = (),
 ) -> Look:
     """Read every kind of the cluster, then ask Prometheus what its triggers want.
 
     `resources` are those of the process that is to decide: `actuate` reads more than `serve`.
+    `also` are triggers that are asked for beside those of the cluster.
     ScaledObjects come first and alone, so that an API server that is out of reach is waited for
     once.
 
@@ -102,7 +104,21 @@ def look(
         ]
     for read in reads:
         read.result()
-    return _joined(told.changes, policy=policy, at=round(clock(), 3), clock=clock)
+    return _joined(told.changes, policy=policy, at=round(clock(), 3), clock=clock, also=also)
+
+
+def read_lists(
+    api: Api,
+    *,
+    kinds: Iterable[Kind],
+    keeper: PageKeeper,
+    clock: Callable[[], Instant] = time.time,
+) -> Mapping[Kind, SourceState]:
+    """List some kinds for a keeper alone; give how far each could be read."""
+    told = _Told()
+    for kind in kinds:
+        _read(api, RESOURCES[kind], told=told, clock=clock, keeper=keeper)
+    return told.states
 
 
 def _read(
@@ -131,13 +147,19 @@ def _in_vain(state: SourceState) -> bool:
 
 
 def _joined(
-    changes: Iterable[Change], *, policy: Policy, at: Instant, clock: Callable[[], Instant]
+    changes: Iterable[Change],
+    *,
+    policy: Policy,
+    at: Instant,
+    clock: Callable[[], Instant],
+    also: Sequence[TriggerRef],
 ) -> Look:
     joiner = Joiner()
     for change in changes:
         joiner.apply(change)
     before, _ = joiner.snapshot(at=at)
-    want = wanted(snapshot=before, refs=tuple(refs_of(before)), policy=policy, now=at)
+    refs = (*refs_of(before), *also)
+    want = wanted(snapshot=before, refs=refs, policy=policy, now=at)
     if want.usage or want.queries:
         joiner.apply(_asked(want, policy=policy, at=at, clock=clock))
     snapshot, _ = joiner.snapshot(at=at)

@@ -1,7 +1,7 @@
 """A Plan as people and programs are shown it: what a WorkerScale is, why, and what is done now."""
 
 from collections.abc import Iterator, Sequence
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 import msgspec
 
@@ -21,7 +21,12 @@ from scaler.core.hold.steps import (
 )
 from scaler.core.model import HoldRecord, Instant, WorkerScale
 from scaler.core.quantity import format_amount, format_duration, format_instant, several
-from scaler.view import Shown, camel, lines, shown
+from scaler.core.remedy.remedy import Remedy
+from scaler.view import camel
+from scaler.view_remedy import ShownExplained, explained_lines, shown_explained
+
+Explained: TypeAlias = tuple[Decision, tuple[Remedy, ...]]
+"""A Decision, and what would have to change for another."""
 
 
 class ShownHold(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True, kw_only=True):
@@ -57,11 +62,11 @@ class ShownPlan(msgspec.Struct, rename="camel", omit_defaults=True, frozen=True,
     latch: object = None
     forbidden: str = ""
     """Which write the API server forbids."""
-    decisions: tuple[Shown, ...]
+    decisions: tuple[ShownExplained, ...]
     look_again_in_seconds: float | None = None
 
 
-def shown_plan(plan: Plan, decisions: Sequence[Decision]) -> ShownPlan:
+def shown_plan(plan: Plan, decisions: Sequence[Explained]) -> ShownPlan:
     """Give a Plan in the form that is shown."""
     scale, status = plan.scale, plan.status
     return ShownPlan(
@@ -79,12 +84,12 @@ def shown_plan(plan: Plan, decisions: Sequence[Decision]) -> ShownPlan:
         hold=None if status.hold is None else _hold(status.hold),
         latch=camel(msgspec.to_builtins(status.latch)),
         forbidden=_forbidden(plan),
-        decisions=tuple(shown(decision) for decision in decisions),
+        decisions=tuple(shown_explained(*one) for one in decisions),
         look_again_in_seconds=plan.look_again_in,
     )
 
 
-def plan_lines(plan: Plan, decisions: Sequence[Decision], *, now: Instant) -> tuple[str, ...]:
+def plan_lines(plan: Plan, decisions: Sequence[Explained], *, now: Instant) -> tuple[str, ...]:
     """Give a Plan as lines for a terminal."""
     scale = plan.scale
     component = f" ({plan.target.component})" if plan.target.component else ""
@@ -98,7 +103,7 @@ def plan_lines(plan: Plan, decisions: Sequence[Decision], *, now: Instant) -> tu
         *(f"  forbidden {said}" for said in (_forbidden(plan),) if said),
         *_steps(plan),
         "decided by",
-        *(f"  {line}" for decision in decisions for line in lines(decision)),
+        *(f"  {line}" for one in decisions for line in explained_lines(*one)),
     )
 
 

@@ -8,6 +8,8 @@ import pytest
 import structlog
 from hypothesis import settings
 
+from scaler import log
+
 PATIENCE = 10.0
 
 settings.register_profile("house", deadline=None)  # nothing is timed: machines are shared
@@ -28,6 +30,7 @@ def _plain_logs() -> Iterator[None]:
     )
     yield
     structlog.reset_defaults()
+    log.leave()
 
 
 @pytest.fixture(autouse=True)

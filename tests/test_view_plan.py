@@ -117,7 +117,7 @@ def test_a_write_that_is_forbidden_is_told() -> None:
 
 def test_the_decisions_come_last() -> None:
     """Each as `explain` tells it for a ScaledObject."""
-    lines = plan_lines(planned(SCALE), (decided(SCALE, detail="quiet"),), now=NOW)
+    lines = plan_lines(planned(SCALE), ((decided(SCALE, detail="quiet"), ()),), now=NOW)
     below = lines[lines.index("decided by") + 1 :]
     assert below[0] == "  ml/workerscale/train  inactive, value 0"
     assert "    reason    Idle: quiet" in below

@@ -35,6 +35,12 @@ POLICY = Path("/etc/kueue-gpu-scaler/policy.yaml")
 """Where a pod has its policy mounted."""
 
 
+def program() -> str:
+    """Give the name that we were called by: as a plugin of kubectl it has two words."""
+    called = Path(sys.argv[0]).name if sys.argv else ""
+    return "kubectl gpu-scaler" if called.startswith("kubectl-") else "kueue-gpu-scaler"
+
+
 class HelpFormatter(argparse.HelpFormatter):
     """Keep the lines of examples as they are: wrapped, they could not be pasted."""
 
@@ -46,7 +52,7 @@ class HelpFormatter(argparse.HelpFormatter):
 
 def examples(*lines: str) -> str:
     """Give a command's examples as the end of its help."""
-    return "\n".join((_EXAMPLES, *(f"  kueue-gpu-scaler {line}" for line in lines)))
+    return "\n".join((_EXAMPLES, *(f"  {program()} {line}" for line in lines)))
 
 
 def add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,5 +75,5 @@ def address(text: str) -> Address:
 
 def refuse(message: str) -> int:
     """Say on standard error what is wrong, and give the exit code of bad input."""
-    sys.stderr.write(f"kueue-gpu-scaler: {message}\n")
+    sys.stderr.write(f"{program()}: {message}\n")
     return BAD_INPUT

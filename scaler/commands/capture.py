@@ -2,26 +2,27 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scaler.commands.arguments import Commands, examples, refuse
+from scaler.commands.arguments import Commands, examples, program, refuse
+from scaler.commands.names import Named, Sort, named
 from scaler.commands.scaled_objects import (
     add_live_arguments,
     look_at,
-    name_of,
     parsed_policy,
     policy_text,
-    scale_name_of,
     unknown,
-    unknown_scale,
 )
 
 if TYPE_CHECKING:
+    from scaler.bundle import Bundle
     from scaler.commands.capture_files import Captured, Written
-    from scaler.commands.explain_scale import Seen
     from scaler.core.decision import Decision
-    from scaler.core.model import Name
+    from scaler.core.model import Kind, Name
+    from scaler.core.trigger import TriggerRef
+    from scaler.live import Look
 
 
 def add_parser(commands: Commands) -> None:
@@ -29,10 +30,10 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "capture",
         help="write a decision of a live cluster into a folder",
-        description="Write all that a ScaledObject's decision, or a WorkerScale's plan, is made "
-        "from into a folder: a bundle, which `explain --bundle` decides from again without any "
-        "network. It holds only the fields that are read, of all namespaces; no Secret and no "
-        "environment variable is among them.",
+        description="Write all that a decision, or a WorkerScale's plan, is made from into a "
+        "folder: a bundle, which `explain --bundle` decides from again without any network. It "
+        "holds only the fields that are read, of all namespaces; no Secret and no environment "
+        "variable is among them.",
         epilog=examples(
             "capture ./report team-a/llm --policy policy.yaml",
             "capture ./report workerscale/train -n team-a",
@@ -40,9 +41,10 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="a new folder, or an empty one")
     parser.add_argument(
-        "scaled_object",
-        metavar="NAMESPACE/NAME",
-        help="a ScaledObject of the cluster, or with workerscale/ before it a WorkerScale",
+        "what",
+        metavar="WHAT",
+        help="NAMESPACE/NAME of a ScaledObject; or with -n workerscale/NAME, workload/NAME; or "
+        "clusterqueue/NAME",
     )
     add_live_arguments(parser)
     parser.set_defaults(run=run)
@@ -86,25 +88,50 @@ def _captured(args: argparse.Namespace) -> "Captured":
     """
     from scaler.commands.capture_files import Captured, Copies
     from scaler.commands.capture_samples import collect
-    from scaler.core.model import Kind
+    from scaler.core.account.readers import own_ref
 
-    scale = scale_name_of(args.scaled_object, args.namespace)
-    name = scale or name_of(args.scaled_object, args.namespace)
+    what = named(args.what, args.namespace)
     text = policy_text(args.policy)
     policy = parsed_policy(text, args.policy)
     copies = Copies()
-    look = look_at(args, policy, keeper=copies, whole=scale is not None)
-    refusal = unknown(look, name) if scale is None else unknown_scale(look.snapshot, scale)
+    also = (own_ref(what.name),) if what.sort is Sort.WORKLOAD else ()
+    whole = what.sort is Sort.WORKER_SCALE
+    look = look_at(args, policy, keeper=copies, whole=whole, also=also)
+    refusal = unknown(look, what)
     if refusal is not None:
         raise ValueError(refusal)
+    kind, refs = _triggers(look, what)
     return Captured(
         look=look,
-        kind=Kind.SCALED_OBJECTS if scale is None else Kind.WORKER_SCALES,
-        name=name,
+        kind=kind,
+        name=what.name,
+        refs=refs,
         policy_text=text,
         copies=copies,
         collected=collect(look),
     )
+
+
+def _triggers(look: "Look", what: Named) -> "tuple[Kind | None, tuple[TriggerRef, ...]]":
+    """Give the kind of what is captured, and the triggers that decide for it."""
+    from scaler.core.account.readers import own_ref
+    from scaler.core.model import Kind
+    from scaler.core.scales import refs_of_scale
+    from scaler.core.trigger import TriggerRef
+
+    match what.sort:
+        case Sort.SCALED_OBJECT:
+            return Kind.SCALED_OBJECTS, look.refs(what.name)
+        case Sort.WORKER_SCALE:
+            scale = look.snapshot.worker_scales[what.name]
+            return Kind.WORKER_SCALES, refs_of_scale(look.snapshot, scale)
+        case Sort.WORKLOAD:
+            return None, (own_ref(what.name),)
+        case Sort.CLUSTER_QUEUE:
+            queue = what.name[1]
+            metadata = {"signal": "queue", "clusterQueue": queue, "unit": "gpus"}
+            name = f"clusterqueue/{queue}"
+            return None, (TriggerRef.of(namespace="", name=name, metadata=metadata),)
 
 
 def _tell(folder: Path, captured: "Captured", written: "Sequence[Written]", out: TextIO) -> None:
@@ -112,7 +139,7 @@ def _tell(folder: Path, captured: "Captured", written: "Sequence[Written]", out:
         there = one.what if one.there else f"(no file) {one.what}"
         print(f"  {one.name:<38} {there}", file=out)
     print(_compared(folder, captured), file=out)
-    print(f"Read it: kueue-gpu-scaler explain --bundle {folder}", file=out)
+    print(f"Read it: {program()} explain --bundle {folder}", file=out)
 
 
 def _compared(folder: Path, captured: "Captured") -> str:
@@ -121,7 +148,7 @@ def _compared(folder: Path, captured: "Captured") -> str:
 
     bundle, look = load(folder), captured.look
     if bundle.scale is None:
-        live = tuple(map(_told, look.decisions(captured.name)))
+        live = tuple(map(_told, _decided(captured)))
         again = tuple(map(_told, bundle.decisions()))
     else:
         live, again = _planned(look, bundle.scale), _planned(bundle, bundle.scale)
@@ -130,7 +157,18 @@ def _compared(folder: Path, captured: "Captured") -> str:
     return f"Decides otherwise than the cluster did ({', '.join(live)}): {', '.join(again)}"
 
 
-def _planned(seen: "Seen", name: "Name") -> tuple[str, ...]:
+def _decided(captured: "Captured") -> "tuple[Decision, ...]":
+    """Decide as the cluster does; without a ScaledObject the size is what is present."""
+    from scaler.core.decide import decide
+
+    look = captured.look
+    snapshot = look.snapshot if captured.kind else replace(look.snapshot, bundle=True)
+    return tuple(
+        decide(snapshot=snapshot, ref=ref, policy=look.policy, now=look.at) for ref in captured.refs
+    )
+
+
+def _planned(seen: "Look | Bundle", name: "Name") -> tuple[str, ...]:
     """Tell the plan of a WorkerScale, and the decisions that it rests on."""
     from scaler.actuator.planning import decided_plan
 

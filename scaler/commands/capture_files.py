@@ -13,6 +13,7 @@ from scaler.commands.capture_samples import Collected
 from scaler.core.model import Kind, Name, SourceState
 from scaler.core.quantity import format_instant
 from scaler.core.sources import OPTIONAL
+from scaler.core.trigger import TriggerRef
 from scaler.kube.copies import copy_page
 from scaler.live import Look
 from scaler.sim.openmetrics import written_samples
@@ -46,9 +47,11 @@ class Captured:
     """Everything that goes into a bundle."""
 
     look: Look
-    kind: Kind
-    """Of what is captured: SCALED_OBJECTS or WORKER_SCALES."""
+    kind: Kind | None
+    """Of what is captured: SCALED_OBJECTS, WORKER_SCALES, or None for a trigger of neither."""
     name: Name
+    refs: tuple[TriggerRef, ...]
+    """The triggers that decide for it; of neither it is one."""
     policy_text: str | None
     copies: Copies
     collected: Collected
@@ -92,11 +95,20 @@ def _policy(folder: Path, text: str | None) -> Written:
 
 def _trigger(folder: Path, captured: Captured) -> Written:
     name, key = "trigger.yaml", captured.name
+    if captured.kind is None:
+        return _plain_trigger(folder / name, captured.refs[0])
     documents = map(msgspec.json.decode, captured.copies.of(captured.kind))
     document = next(each for each in documents if _key(each) == key)
     text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
     (folder / name).write_text(text, encoding="utf-8")
     return Written(name=name, what=f"{document['kind']} {'/'.join(key)}")
+
+
+def _plain_trigger(path: Path, ref: TriggerRef) -> Written:
+    """Write a trigger as KEDA would send it, without a ScaledObject around it."""
+    plain = {"namespace": ref.namespace, "name": ref.name, "scalerMetadata": dict(ref.metadata)}
+    path.write_text(yaml.safe_dump(plain, allow_unicode=True), encoding="utf-8")
+    return Written(name=path.name, what=f"a trigger of its own for {ref.name}")
 
 
 def _key(document: dict[str, dict[str, str]]) -> Name:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scaler.commands.arguments import Commands, examples, refuse
+from scaler.commands.arguments import Commands, add_cluster_arguments, examples, refuse
 
 if TYPE_CHECKING:
     from scaler.commands.check_files import Checked, Finding
@@ -23,11 +23,13 @@ def add_parser(commands: Commands) -> None:
         "check",
         help="judge policies, ScaledObjects and WorkerScales before they are applied",
         description="Judge policy files, ConfigMaps with a policy.yaml, ScaledObjects and "
-        "WorkerScales; files that are given together are judged together. Exit 0 when all is well, "
-        "warnings allowed; 2 with errors.",
+        "WorkerScales; files that are given together are judged together, and with --live together "
+        "with what is in the cluster. Exit 0 when all is well, warnings allowed; 2 with errors.",
         epilog=examples(
             "check policy.yaml scaledobject.yaml",
             "check - < scaledobjects.yaml",
+            "check --live --all-namespaces",
+            "check --live -n team-a new-policy.yaml",
             "check --schema > policy.schema.json",
         ),
     )
@@ -41,6 +43,17 @@ def add_parser(commands: Commands) -> None:
         "--schema", action="store_true", help="print the JSON Schema of a policy file instead"
     )
     parser.add_argument(
+        "--live", action="store_true", help="judge what is in the cluster too, as it is now"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "-n", "--namespace", metavar="NAMESPACE", help="with --live: tell of this one alone"
+    )
+    where.add_argument(
+        "-A", "--all-namespaces", action="store_true", help="with --live: the default"
+    )
+    add_cluster_arguments(parser)
+    parser.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="default: %(default)s"
     )
     parser.set_defaults(run=run)
@@ -53,13 +66,22 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
 
         out.write(schema())
         return OK
-    if not args.paths:
-        return refuse("check takes at least one PATH, - for stdin, or --schema")
+    if not args.paths and not args.live:
+        return refuse("check takes at least one PATH, - for stdin, --live or --schema")
     from scaler.commands.check_files import Severity, read_files
+    from scaler.commands.check_live import of_cluster, within
+    from scaler.kube.credentials import NoClusterError
+    from scaler.live import UnreadableError
 
     texts, unreadable = _texts(args.paths)
-    checked = read_files(texts)
-    findings = (*unreadable, *(all_findings(checked) or _nothing(args.paths, checked)))
+    try:
+        live, unread = of_cluster(args) if args.live else ((), ())
+    except (NoClusterError, UnreadableError) as error:
+        return refuse(str(error))
+    checked = read_files((*texts, *live))
+    found = within(args.namespace, all_findings(checked)) if args.live else all_findings(checked)
+    nothing = () if args.live or found else _nothing(args.paths, checked)
+    findings = (*unreadable, *unread, *found, *nothing)
     if args.output == "json":
         _print_json(findings, out)
     else:

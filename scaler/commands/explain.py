@@ -1,56 +1,59 @@
-"""`explain`: the decision for a trigger, with reason and evidence."""
+"""`explain`: what is decided, with reason and evidence, and what would have to change."""
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scaler.commands.arguments import Commands, examples, refuse
+from scaler.commands.names import Named, Sort, named
 from scaler.commands.scaled_objects import (
     add_live_arguments,
     look_at,
-    name_of,
     parsed_policy,
     policy_text,
-    scale_name_of,
     unknown,
 )
 
 if TYPE_CHECKING:
-    from scaler.core.decision import Decision
-    from scaler.core.model import Name
+    from collections.abc import Sequence
 
-OK, BAD_INPUT, HOLD = 0, 2, 3
+    from scaler.core.trigger import TriggerRef
+    from scaler.live import Look
 
 
 def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "explain",
-        help="say what is decided for a ScaledObject or WorkerScale, and why",
-        description="Say what is decided for a ScaledObject's triggers, and why; from a cluster, "
-        "or from a bundle without any network. For a WorkerScale also what becomes of its workers, "
-        "and what would be done for it now. Exit 0 with decisions, 3 where one is HOLD or not "
-        "enough is known, 2 on bad input.",
+        help="say what is decided, why, and what would have to change for another answer",
+        description="Say what is decided for a ScaledObject's triggers, why, and what would have "
+        "to change for another answer; from a cluster, or from a bundle without any network. For a "
+        "WorkerScale also what becomes of its workers, and what would be done for it now; for a "
+        "ClusterQueue its quota, who waits and what would let them in; for a Workload where it "
+        "counts and what its GPUs do. Exit 0 with decisions, 3 where one is HOLD or not enough is "
+        "known, 2 on bad input.",
         epilog=examples(
             "explain team-a/llm --policy policy.yaml",
             "explain scaledobject/llm -n team-a -o json",
             "explain workerscale/train -n team-a",
+            "explain clusterqueue/research",
+            "explain workload/job-train-1a2b3 -n team-a",
             "explain --bundle ./report",
-            "explain workerscale/train -n team-a --bundle ./report",
+            "explain clusterqueue/research --bundle ./report",
         ),
     )
     parser.add_argument(
-        "scaled_object",
+        "what",
         nargs="?",
-        metavar="NAMESPACE/NAME",
-        help="a ScaledObject of the cluster, or with workerscale/ before it a WorkerScale",
+        metavar="WHAT",
+        help="NAMESPACE/NAME of a ScaledObject; or with -n scaledobject/NAME, workerscale/NAME, "
+        "workload/NAME; or clusterqueue/NAME",
     )
     parser.add_argument(
         "--bundle",
         type=Path,
         metavar="DIR",
-        help="decide from a bundle instead: for its trigger.yaml, or a WorkerScale in it",
+        help="decide from a bundle instead; without WHAT its trigger",
     )
     parser.add_argument(
         "-o", "--output", choices=("text", "json"), default="text", help="default: %(default)s"
@@ -61,78 +64,85 @@ def add_parser(commands: Commands) -> None:
 
 def run(args: argparse.Namespace, out: TextIO) -> int:
     """Explain; exit 0 with a decision, 3 with HOLD, 2 with bad input."""
-    named = args.scaled_object
-    scale = None if named is None else scale_name_of(named, args.namespace)
-    if args.bundle is not None and (named is None or scale is not None):
-        return _explain_bundle(args, scale, out)
-    if args.bundle is not None or named is None:
-        return refuse(
-            "explain takes either NAMESPACE/NAME or --bundle DIR; beside --bundle it takes only "
-            "workerscale/NAME -n NAMESPACE"
-        )
-    if scale is not None:
-        from scaler.commands.explain_scale import explain_scale
-
-        return explain_scale(args, scale, out)
-    decisions = _of_cluster(args)
-    if isinstance(decisions, str):
-        return refuse(decisions)
-    return show(decisions, out, as_json=args.output == "json")
-
-
-def _of_cluster(args: argparse.Namespace) -> "Sequence[Decision] | str":
-    """Give the decisions, or why there are none."""
+    if args.bundle is None and args.what is None:
+        return refuse("explain takes NAMESPACE/NAME, KIND/NAME or --bundle DIR")
+    from scaler.bundle import BadBundle
     from scaler.kube.credentials import NoClusterError
     from scaler.live import UnreadableError
 
+    refs: Sequence[TriggerRef] = ()
     try:
-        name = name_of(args.scaled_object, args.namespace)
-        policy = parsed_policy(policy_text(args.policy), args.policy)
-        look = look_at(args, policy)
-    except (ValueError, NoClusterError, UnreadableError) as error:
-        return str(error)
-    return unknown(look, name) or look.decisions(name)
+        what = None if args.what is None else named(args.what, args.namespace)
+        if args.bundle is None:
+            look = _of_cluster(args, what)
+        else:
+            look, refs, what = _of_bundle(args, what)
+    except (ValueError, BadBundle, NoClusterError, UnreadableError) as error:
+        return refuse(str(error))
+    problem = None if what is None else unknown(look, what)
+    if problem is not None:
+        return refuse(problem)
+    return _told(args, look, refs, what, out)
 
 
-def _explain_bundle(args: argparse.Namespace, scale: "Name | None", out: TextIO) -> int:
-    """Explain what the bundle asks about, or the WorkerScale in it that is named."""
-    from scaler.bundle import BadBundle, load
-    from scaler.commands.explain_scale import show_scale
+def _told(
+    args: argparse.Namespace,
+    look: "Look",
+    refs: "Sequence[TriggerRef]",
+    what: Named | None,
+    out: TextIO,
+) -> int:
+    from scaler.commands import explained
+
+    as_json = args.output == "json"
+    if what is None:
+        return explained.triggers(look, refs, out, as_json=as_json)
+    match what.sort:
+        case Sort.SCALED_OBJECT:
+            return explained.triggers(look, look.refs(what.name), out, as_json=as_json)
+        case Sort.WORKER_SCALE:
+            return explained.worker_scale(look, what.name, out, as_json=as_json)
+        case Sort.CLUSTER_QUEUE:
+            return explained.cluster_queue(look, what.name[1], out, as_json=as_json)
+        case Sort.WORKLOAD:
+            return explained.workload(look, what.name, out, as_json=as_json)
+
+
+def _also(what: Named | None) -> "tuple[TriggerRef, ...]":
+    """Ask for a Workload's own readings, whether a trigger speaks of it or not."""
+    from scaler.core.account.readers import own_ref
+
+    return (own_ref(what.name),) if what is not None and what.sort is Sort.WORKLOAD else ()
+
+
+def _of_cluster(args: argparse.Namespace, what: Named | None) -> "Look":
+    """Look at the cluster.
+
+    Raises:
+        ValueError, NoClusterError, UnreadableError: nothing can be explained.
+    """
+    policy = parsed_policy(policy_text(args.policy), args.policy)
+    whole = what is not None and what.sort is Sort.WORKER_SCALE
+    return look_at(args, policy, whole=whole, also=_also(what))
+
+
+def _of_bundle(
+    args: argparse.Namespace, what: Named | None
+) -> "tuple[Look, tuple[TriggerRef, ...], Named | None]":
+    """Read the bundle; give what was seen, the triggers of trigger.yaml, and what is explained.
+
+    Raises:
+        ValueError, BadBundle: nothing can be explained.
+    """
+    from scaler.bundle import load
+    from scaler.core.idle.wanted import Wanted
+    from scaler.live import Look
 
     if not args.bundle.is_dir():
-        return refuse(f"{args.bundle} is no folder; a bundle is")
-    try:
-        bundle = load(args.bundle)
-    except BadBundle as error:
-        return refuse(str(error))
-    as_json = args.output == "json"
-    asked = scale or bundle.scale
-    if asked is not None:
-        return show_scale(bundle, asked, out, as_json=as_json)
-    return show(bundle.decisions(), out, as_json=as_json)
-
-
-def show(decisions: "Sequence[Decision]", out: TextIO, *, as_json: bool) -> int:
-    """Print decisions and give the exit code; JSON is one object for one trigger, else a list."""
-    import msgspec
-
-    from scaler.view import lines, shown
-
-    if as_json:
-        views = [shown(decision) for decision in decisions]
-        text = msgspec.json.format(msgspec.json.encode(views[0] if len(views) == 1 else views))
-        print(text.decode(), file=out)
-    else:
-        for decision in decisions:
-            print("\n".join(lines(decision)), file=out)
-    return exit_code(decisions)
-
-
-def exit_code(decisions: "Sequence[Decision]") -> int:
-    """Give 2 where metadata is malformed, else 3 where one holds, else 0."""
-    from scaler.core.decision import Status
-
-    statuses = {decision.status for decision in decisions}
-    if Status.INVALID in statuses:
-        return BAD_INPUT
-    return HOLD if Status.HOLD in statuses else OK
+        raise ValueError(f"{args.bundle} is no folder; a bundle is")
+    bundle = load(args.bundle, also=_also(what))
+    if what is None and bundle.scale is not None:
+        what = Named(sort=Sort.WORKER_SCALE, name=bundle.scale)
+    want = Wanted(usage=frozenset(bundle.snapshot.usage), queries={})
+    look = Look(at=bundle.at, policy=bundle.policy, snapshot=bundle.snapshot, want=want)
+    return look, bundle.refs, what

@@ -1,38 +1,23 @@
-"""How a command line names a ScaledObject or WorkerScale, and the policy to decide with."""
+"""How a command line leads to a cluster, and the policy to decide with."""
 
 import argparse
 import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
-from scaler.commands.arguments import POLICY, add_cluster_arguments
+from scaler.commands.arguments import POLICY, add_cluster_arguments, program
+from scaler.commands.names import Named, Sort, not_there
+from scaler.core.model import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from scaler.core.model import Name
     from scaler.core.policy import Policy
-    from scaler.core.snapshot import Snapshot
+    from scaler.core.trigger import TriggerRef
     from scaler.live import Look, PageKeeper
-
-KINDS = frozenset(
-    {"scaledobject", "scaledobjects", "so", "scaledobject.keda.sh", "scaledobjects.keda.sh"}
-)
-"""What kubectl calls the kind."""
-SCALE_KINDS = frozenset(
-    {
-        "workerscale",
-        "workerscales",
-        "wscale",
-        "workerscale.kueue-gpu-scaler.dev",
-        "workerscales.kueue-gpu-scaler.dev",
-    }
-)
-"""What kubectl calls our own kind."""
-SHOWN = 20
-"""Objects that a refusal names."""
 
 
 def add_live_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,41 +36,6 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--namespace", metavar="NAMESPACE", help="with NAME or KIND/NAME")
 
 
-def name_of(text: str, namespace: str | None) -> "Name":
-    """Read `NAMESPACE/NAME`, or with a namespace `NAME` or `scaledobject/NAME`.
-
-    Raises:
-        ValueError: one sentence that says what is allowed.
-    """
-    first, slash, rest = text.partition("/")
-    if namespace is not None and (not slash or first.lower() in KINDS):
-        name = rest if slash else first
-        if name and "/" not in name:
-            return namespace, name
-    if namespace is None and first and rest and "/" not in rest:
-        return first, rest
-    raise ValueError(
-        f"{text!r} names no ScaledObject; NAMESPACE/NAME or scaledobject/NAME -n NAMESPACE does, "
-        "and a WorkerScale workerscale/NAME -n NAMESPACE"
-    )
-
-
-def scale_name_of(text: str, namespace: str | None) -> "Name | None":
-    """Read `workerscale/NAMESPACE/NAME`, or with a namespace `workerscale/NAME`.
-
-    None where it names something else.
-    """
-    kind, _, rest = text.partition("/")
-    if kind.lower() not in SCALE_KINDS:
-        return None
-    first, slash, second = rest.partition("/")
-    if namespace is not None and first and not slash:
-        return namespace, first
-    if namespace is None and first and second and "/" not in second:
-        return first, second
-    return None
-
-
 def policy_text(path: Path | None) -> str | None:
     """Read the policy's file; None where none is named and none is in its usual place.
 
@@ -94,7 +44,7 @@ def policy_text(path: Path | None) -> str | None:
     """
     if path is None and not POLICY.exists():
         said = f"no --policy, and {POLICY} does not exist: deciding by the built-in defaults"
-        sys.stderr.write(f"kueue-gpu-scaler: {said}\n")
+        sys.stderr.write(f"{program()}: {said}\n")
         return None
     named = path or POLICY
     try:
@@ -127,8 +77,11 @@ def look_at(
     *,
     keeper: "PageKeeper | None" = None,
     whole: bool = False,
+    also: "Sequence[TriggerRef]" = (),
 ) -> "Look":
     """Look at the cluster that the arguments lead to; `whole`: with all that `actuate` reads.
+
+    `also` are triggers that Prometheus is asked for beside those of the cluster.
 
     Raises:
         NoClusterError: there is no way to a cluster.
@@ -151,44 +104,52 @@ def look_at(
                 clock=args.clock,
                 keeper=keeper,
                 resources=ACTUATOR_RESOURCES if whole else RESOURCES,
+                also=also,
             )
         finally:
             log.configure()
             api.close()
 
 
-def unknown(look: "Look", name: "Name") -> str | None:
-    """Say in one sentence that a ScaledObject isn't ours, and which are; None where it is."""
-    ours = look.ours()
+def unknown(look: "Look", what: Named) -> str | None:
+    """Say in one sentence that an object is not there, and which are; None where it is."""
+    match what.sort:
+        case Sort.SCALED_OBJECT:
+            return _unknown_scaled_object(look, what)
+        case Sort.WORKER_SCALE:
+            return _unread(look, what, Kind.WORKER_SCALES, look.snapshot.worker_scales)
+        case Sort.CLUSTER_QUEUE:
+            queues = [("", name) for name in look.snapshot.cluster_queues]
+            return _unread(look, what, Kind.CLUSTER_QUEUES, queues)
+        case Sort.WORKLOAD:
+            return _unread(look, what, Kind.WORKLOADS, look.snapshot.workload_index)
+        case _:
+            assert_never(what.sort)
+
+
+def _unknown_scaled_object(look: "Look", what: Named) -> str | None:
+    """Say that a ScaledObject isn't ours, and which are."""
+    name, ours = what.name, look.ours()
     if name in ours:
         return None
-    wanted = "/".join(name)
     told = "has no trigger of ours" if name in look.snapshot.scaled_objects else "does not exist"
     if name in look.snapshot.worker_scales:
         told += f" (a WorkerScale does: workerscale/{name[1]} -n {name[0]})"
     if not ours:
-        return f"ScaledObject {wanted} {told}; no ScaledObject of this cluster has one"
-    return f"ScaledObject {wanted} {told}; those that have one: {_listed(ours)}"
+        return f"{what} {told}; no ScaledObject of this cluster has one"
+    return not_there(what, ours, told=told, which="those that have one:")
 
 
-def unknown_scale(snapshot: "Snapshot", name: "Name") -> str | None:
-    """Say in one sentence that there is no such WorkerScale, and which are; None where it is."""
-    from scaler.core.model import Kind
-
-    scales = snapshot.worker_scales
-    if name in scales:
+def _unread(look: "Look", what: Named, kind: Kind, names: "Collection[Name]") -> str | None:
+    """Say that an object does not exist, or that nobody knows."""
+    if what.name in names:
         return None
-    source = snapshot.sources.get(Kind.WORKER_SCALES)
+    source = look.snapshot.sources.get(kind)
     if source is None or not source.synced:
-        why = (
-            "the CRD is not installed" if source and not source.installed else "they can't be read"
-        )
+        absent = source is not None and not source.installed
+        why = "the CRD is not installed" if absent else "they can't be read"
         problem = f": {source.problem}" if source and source.problem else ""
-        return f"WorkerScale {'/'.join(name)} is not known: {why}{problem}"
-    known = f"those that do: {_listed(sorted(scales))}" if scales else "there is none"
-    return f"WorkerScale {'/'.join(name)} does not exist; {known}"
-
-
-def _listed(names: "Sequence[Name]") -> str:
-    shown = ", ".join("/".join(each) for each in names[:SHOWN])
-    return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+        return f"{what} is not known: {why}{problem}"
+    told = "does not exist" + (" or is Finished" if what.sort is Sort.WORKLOAD else "")
+    near = [name for name in names if name[0] == what.name[0]]
+    return not_there(what, near or names, told=told, which="those that do:")

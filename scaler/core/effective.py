@@ -71,6 +71,19 @@ def effective(
     )
 
 
+def dry_run_rules(
+    *,
+    policy: Policy,
+    trigger: IdleTrigger,
+    namespace: str,
+    cluster_queue: str | None,
+    kind: str | None,
+) -> tuple[str, ...]:
+    """Give every rule that says dryRun: all of them have to let go."""
+    levels = _levels(policy, trigger, namespace=namespace, cluster_queue=cluster_queue, kind=kind)
+    return tuple(rule for rule, level in levels if level.dry_run)
+
+
 def _levels(
     policy: Policy,
     trigger: IdleTrigger,

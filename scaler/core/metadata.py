@@ -66,6 +66,8 @@ _SIGNALS: Mapping[str, tuple[str, ...]] = {"queue": QUEUE_KEYS, "idle": IDLE_KEY
 _OURS = ("signal", *QUEUE_KEYS, *IDLE_KEYS)
 _FROM_ENV = "FromEnv"
 
+_CREDENTIAL = re.compile(r"token|passw|secret|credential|auth|api_?key", re.IGNORECASE)
+"""Keys of other scalers, whose values are not for everybody's eyes."""
 _SHOWN = 80
 
 
@@ -155,7 +157,8 @@ class _Reading:
 
     def refuse(self, key: str, allowed: str) -> None:
         """Note a problem with a key, present or missing."""
-        secret = key.endswith(_FROM_ENV)  # its value comes from the target's environment
+        # The one's value comes from the target's environment, the other's was meant for a scaler.
+        secret = key.endswith(_FROM_ENV) or _CREDENTIAL.search(key) is not None
         value = "" if secret else self.metadata.get(key, "")[:_SHOWN]
         self.problems.append(Problem(path=key, value=value, allowed=allowed))
 

@@ -8,6 +8,10 @@ from scaler.core.model import Instant
 from scaler.core.policy import Policy, Pool, Schedule
 
 _DAYS = 7
+_MINUTE = 60.0
+"""Seconds."""
+_LONGEST = 8 * 24 * 60
+"""Minutes: a week, and a change of the clock."""
 
 
 def active_schedules(policy: Policy, now: Instant) -> tuple[Schedule, ...]:
@@ -31,6 +35,13 @@ def kept_active_by(policy: Policy, namespace: str, now: Instant) -> Schedule | N
         if namespace in schedule.keep_active:
             return schedule
     return None
+
+
+def kept_active_until(policy: Policy, namespace: str, now: Instant) -> Instant | None:
+    """Give the first minute at which no schedule keeps the namespace active; None = none comes."""
+    start = now // _MINUTE * _MINUTE
+    minutes = (start + _MINUTE * number for number in range(1, _LONGEST))
+    return next((one for one in minutes if kept_active_by(policy, namespace, one) is None), None)
 
 
 def _holds(schedule: Schedule, now: Instant) -> bool:

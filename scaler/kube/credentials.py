@@ -12,6 +12,8 @@ from kubernetes.client.configuration import Configuration
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
 from kubernetes.config.kube_config import KubeConfigMerger
 
+from scaler import log
+
 _READ_AGAIN_AFTER = 60.0
 """Seconds after which a token file is read again; the kubelet rotates tokens on disk."""
 
@@ -84,10 +86,17 @@ class Credentials:
 def _header(configuration: Configuration) -> dict[str, str]:
     token = configuration.auth_settings().get("BearerToken")
     if token is not None and token["value"]:
-        return {"authorization": str(token["value"]).strip()}
+        return _hidden(str(token["value"]).strip())
     if configuration.username:
-        return {"authorization": str(configuration.get_basic_auth_token())}
+        log.hide(str(configuration.password))
+        return _hidden(str(configuration.get_basic_auth_token()))
     return {}
+
+
+def _hidden(value: str) -> dict[str, str]:
+    """Give the header, and see to it that no log line shows what is in it."""
+    log.hide(value.rpartition(" ")[2])
+    return {"authorization": value}
 
 
 def find_credentials(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import structlog
 
-from scaler.core.decision import Decision
+from scaler.core.decision import Decision, Status
 from scaler.core.model import Kind, SourceState
 from scaler.core.reasons import Reason
 from scaler.core.trigger import TriggerRef
@@ -59,6 +59,7 @@ class ChangeLog:
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
         self._would: set[TriggerRef] = set()
+        self._before: dict[TriggerRef, Decision] = {}
         self._policy: PolicyState | None = None
 
     def __call__(self, state: State, changed: frozenset[TriggerRef]) -> None:
@@ -67,6 +68,8 @@ class ChangeLog:
             self._policy = state.policy
             self._telemetry.policy_refused.inc(1 if state.policy.problems else 0)
         self._would &= state.decisions.keys()
+        for ref in self._before.keys() - state.decisions.keys():
+            del self._before[ref]
         for ref in changed:
             self._one(ref, state.decisions[ref])
 
@@ -76,15 +79,48 @@ class ChangeLog:
         if would and ref not in self._would:
             self._telemetry.would_have.labels(decision.namespace, decision.name).inc()
         (self._would.add if would else self._would.discard)(ref)
+        before = self._before.get(ref)
+        self._before[ref] = decision
         log.info(
             "decided",
             namespace=decision.namespace,
             scaled_object=decision.name,
+            trigger=_trigger(ref, decision),
             metric=decision.metric,
             status=decision.status,
             active=decision.active,
+            value_before=None if before is None else before.value,
             value=decision.value,
-            size=decision.size,
+            reason_before=None if before is None else before.reason,
             reason=decision.reason,
+            size=decision.size,
             detail=decision.detail,
+            evidence=_evidence(decision),
         )
+
+
+def _trigger(ref: TriggerRef, decision: Decision) -> str:
+    """Name a trigger by its metadata; of a malformed one, which may hold anything, by its keys."""
+    known = decision.status is not Status.INVALID
+    return " ".join(sorted(f"{key}={value}" if known else key for key, value in ref.metadata))
+
+
+def _evidence(decision: Decision) -> Mapping[str, object]:
+    """Give the numbers that a Decision rests on, in one line's length."""
+    found: dict[str, object] = {}
+    queue, idle = decision.queue, decision.idle
+    if queue is not None:
+        found["classes"] = {
+            f"{one.cluster_queue}/{one.workload_class}": one.workloads for one in queue.classes
+        }
+        if queue.pool is not None:
+            pool = queue.pool
+            found |= {"pool": pool.pool, "new": pool.new, "usable": pool.usable}
+            found |= {"coming": pool.coming, "broken": pool.broken, "max_nodes": pool.max_nodes}
+    if idle is not None:
+        found |= {"workload": idle.workload, "verdict": idle.verdict, "pods": len(idle.pods)}
+        found |= {"gpus": idle.physical_gpus, "idle_seconds": idle.idle_seconds}
+        found["peak_percent"] = max(
+            (one.peak_percent for one in idle.devices if one.peak_percent is not None), default=None
+        )
+    return found

@@ -20,6 +20,7 @@ from requests.adapters import Retry
 from requests.auth import AuthBase, HTTPBasicAuth
 from requests.utils import get_auth_from_url
 
+from scaler import log
 from scaler.core.model import Instant
 from scaler.core.policy import PrometheusSettings
 from scaler.prometheus.failure import describe
@@ -42,6 +43,10 @@ _SERVER_SHARE: Final = 0.9
 """Of the time-out, so that the server's own `timeout` error arrives before we hang up."""
 
 
+_OF_TENANTS: Final = ("orgid", "tenant")
+"""Ends of header names whose values open no door: teams are called so in other places too."""
+
+
 class UnreachableError(QueryFailedError):
     """The server can't be asked at all: the next query would fail the same way."""
 
@@ -55,6 +60,9 @@ class Connection:
 
     def __init__(self, settings: PrometheusSettings, *, body_limit: int = BODY_LIMIT) -> None:
         self.settings = settings
+        for name, value in settings.headers.items():
+            if not name.lower().endswith(_OF_TENANTS):
+                log.hide(value.strip())
         self._ca = _WatchedFile(settings.ca_file)
         self._session = _Session(settings, body_limit=body_limit)
         self._connect = prometheus_api_client.PrometheusConnect(
@@ -98,7 +106,15 @@ class Connection:
         except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
             # requests' own exceptions are OSErrors; a header or URL that can't be sent is a
             # ValueError; the body is read through urllib3 itself.
-            raise UnreachableError(describe(error)) from error
+            raise UnreachableError(self._told(error)) from error
+
+    def _told(self, error: BaseException) -> str:
+        """Describe an error without what was sent: a header that can't be is quoted in it."""
+        told = describe(error)
+        for value in self.settings.headers.values():
+            for line in filter(None, value.split()):
+                told = told.replace(line, log.HIDDEN)
+        return log.redacted(told)
 
     @property
     def date(self) -> Instant | None:
@@ -129,6 +145,7 @@ class _Authorization(AuthBase):
     def __init__(self, *, token: str, url: str) -> None:
         self._token = token
         self._basic = get_auth_from_url(url)
+        log.hide(self._basic[1])
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         if self._token:
@@ -195,6 +212,7 @@ class _Session(requests.Session):
             raise UnreachableError(f"tokenFile: {describe(error)}") from error
         if not token:
             raise UnreachableError(f"tokenFile: {self._token_file} is empty")
+        log.hide(token)
         return token
 
     def _accept(self, response: requests.Response, *, deadline: float) -> Answer | Matrix:

@@ -95,6 +95,19 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         self._clock = clock
         self._decide = decide
         self._polled: OrderedDict[TriggerRef, tuple[Instant, Decision]] = OrderedDict()
+        self._refused: set[int] = set()
+
+    def _tell_refused(self, ref: TriggerRef, problems: str) -> None:
+        """Log a malformed trigger once, and not again each time that KEDA asks for it."""
+        told = hash((ref.namespace, ref.name, problems))
+        if told in self._refused:
+            return
+        if len(self._refused) >= MAX_KNOWN:
+            self._refused.clear()
+        self._refused.add(told)
+        log.warning(
+            "trigger refused", namespace=ref.namespace, scaled_object=ref.name, problems=problems
+        )
 
     async def GetMetricSpec(
         self,
@@ -105,12 +118,7 @@ class Servicer(pb_grpc.ExternalScalerServicer):
         metric = metric_of(ref_of(request))
         if isinstance(metric, InvalidTrigger):
             problems = cut("; ".join(str(problem) for problem in metric.problems))
-            log.warning(
-                "trigger refused",
-                namespace=request.namespace,
-                scaled_object=request.name,
-                problems=problems,
-            )
+            self._tell_refused(ref_of(request), problems)
             self._telemetry.answers.labels("GetMetricSpec", Status.INVALID).inc()
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, problems)
         self._telemetry.answers.labels("GetMetricSpec", Status.OK).inc()

@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +11,7 @@ from scaler import cli
 from scaler.core.model import Kind
 from scaler.sim.scenario import LLM, POOL_SCALER
 from tests.commands.furnished import Furnished
-from tests.commands.situations import idle, malformed, queued, without_prometheus
+from tests.commands.situations import busy, idle, malformed, queued, without_prometheus
 
 IDLE, POOL = "/".join(LLM), "/".join(POOL_SCALER)
 
@@ -102,7 +104,7 @@ def test_an_unknown_scaled_object_names_those_that_are_ours(
     """A typing error is seen at once."""
     assert cluster.run("explain", "team-chat/lm") == (2, "")
     assert capsys.readouterr().err == (
-        "kueue-gpu-scaler: ScaledObject team-chat/lm does not exist; "
+        f"kueue-gpu-scaler: ScaledObject team-chat/lm does not exist; do you mean {IDLE}? "
         f"those that have one: {POOL}, {IDLE}\n"
     )
 
@@ -152,11 +154,53 @@ def test_without_a_policy_the_defaults_decide_and_that_is_said(
     assert "deciding by the built-in defaults" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [(), (IDLE, "--bundle", ".")])
-def test_a_cluster_or_a_bundle_is_needed_not_both(
-    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One sentence says which."""
-    args = cli.parser().parse_args(["explain", *arguments])
+def test_something_to_explain_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    """One sentence says what."""
+    args = cli.parser().parse_args(["explain"])
     assert args.run(args, io.StringIO()) == 2
-    assert "explain takes either NAMESPACE/NAME or --bundle DIR" in capsys.readouterr().err
+    assert "explain takes NAMESPACE/NAME, KIND/NAME or --bundle DIR" in capsys.readouterr().err
+
+
+def test_what_would_have_to_change_is_told_below_the_reason(cluster: Furnished) -> None:
+    """A team lead reads when the workers go."""
+    busy(cluster)
+    _, told = cluster.run("explain", IDLE)
+    change = next(line for line in told.splitlines() if line.startswith("  to change "))
+    assert re.fullmatch(
+        r"  to change idle at [0-9:]{8} UTC \(in 5m\) if no GPU reaches 1 % until then.*", change
+    )
+    _, told = cluster.run("explain", IDLE, "-o", "json")
+    (shown,) = json.loads(told)["changes"]
+    assert (shown["lever"], shown["more"]) == ("Activity", {"seconds": 300})
+
+
+def test_a_bundle_s_scaled_object_is_explained_by_name(
+    cluster: Furnished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same words as the cluster's, and without its trigger.yaml any other of it too."""
+    queued(cluster)
+    folder = tmp_path / "bundle"
+    assert cluster.run("capture", str(folder), IDLE)[0] == 0
+    live = cluster.run("explain", POOL)
+    args = cli.parser().parse_args(["explain", POOL, "--bundle", str(folder)])
+    out = io.StringIO()
+    assert (args.run(args, out), out.getvalue()) == live
+    args = cli.parser().parse_args(["explain", POOL[:-1], "--bundle", str(folder)])
+    assert args.run(args, io.StringIO()) == 2
+    assert "do you mean" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("workload/x",), "needs a namespace: workload/x -n NAMESPACE"),
+        (("so/x",), "needs a namespace: so/x -n NAMESPACE"),
+        (("clusterqueue/a/b",), "names no ScaledObject; NAMESPACE/NAME"),
+    ],
+)
+def test_a_kind_is_named_with_what_it_needs(
+    arguments: tuple[str, ...], said: str, cluster: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What lacks is said, and nothing is asked of the cluster."""
+    assert cluster.run("explain", *arguments) == (2, "")
+    assert said in capsys.readouterr().err

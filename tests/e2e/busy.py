@@ -64,6 +64,16 @@ class Busy:
         """Give how many answers each replica has given."""
         return [each.sample("answers_total") or 0.0 for each in self.service.replicas]
 
+    def add_paused(self, name: str, idle_after: str) -> None:
+        """Create one more target: decided like the others, but KEDA neither asks nor acts."""
+        api, pool = self.world.api, self.namespace
+        self.names.append(name)
+        api.create(deployment(name, namespace=pool, replicas=REPLICAS, gpus=1, pool=pool))
+        wanted = _scaled_object(self.namespace, name, self.service.namespace, push=False)
+        wanted["metadata"].setdefault("annotations", {})["autoscaling.keda.sh/paused"] = "true"
+        wanted["spec"]["triggers"][0]["metadata"]["idleAfter"] = idle_after
+        api.create(wanted)
+
     def held(self, since: float) -> None:
         """Demand that no target's size changed since a monotonic time."""
         for name in self.names:

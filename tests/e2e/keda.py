@@ -4,6 +4,9 @@ import base64
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import requests
+from prometheus_client.parser import text_string_to_metric_families
+
 from tests.e2e.api import Object, is_true
 from tests.e2e.certificates import Certificates
 from tests.e2e.control_plane import ControlPlane, until_ready
@@ -18,6 +21,7 @@ KEDA_POD = {
     "WATCH_NAMESPACE": "",
 }
 """What its pods are told; outside of one KEDA looks for a pod's files and exits."""
+METRICS = "--metrics-bind-address="
 OWN_NAMES = """
 mount --bind "$1" /etc/hosts
 mount --bind "$2" /etc/resolv.conf
@@ -36,7 +40,7 @@ def start_keda(
     operator = [
         *_own_names(certificates, names),
         str(module.program("operator")),
-        f"--metrics-bind-address=127.0.0.1:{metrics}",
+        f"{METRICS}127.0.0.1:{metrics}",
         f"--health-probe-bind-address=127.0.0.1:{health}",
         f"--metrics-service-bind-address=127.0.0.1:{inner}",
         f"--cert-dir={certificates.servers}",
@@ -112,6 +116,27 @@ def _external_metrics(plane: ControlPlane, *, port: int) -> None:
             },
         },
     )
+
+
+def errors_of(operator: Program, namespaces: Iterable[str]) -> float:
+    """Give how many errors the operator has counted about ScaledObjects of some namespaces."""
+    (bound,) = (each for each in operator.command if each.startswith(METRICS))
+    answer = requests.get(f"http://{bound.removeprefix(METRICS)}/metrics", timeout=10)
+    answer.raise_for_status()
+    return counted(answer.text, frozenset(namespaces))
+
+
+def counted(metrics: str, namespaces: frozenset[str]) -> float:
+    """Add up every counter of errors that names one of these namespaces.
+
+    Raises:
+        AssertionError: nothing is told of one of them at all, so that 0 would mean nothing.
+    """
+    samples = [each for found in text_string_to_metric_families(metrics) for each in found.samples]
+    mine = [each for each in samples if each.labels.get("namespace") in namespaces]
+    unknown = namespaces - {each.labels["namespace"] for each in mine}
+    assert not unknown, f"KEDA's metrics tell nothing of {sorted(unknown)}"
+    return sum(each.value for each in mine if each.name.endswith("errors_total"))
 
 
 def external_metrics_available(plane: ControlPlane) -> bool:

@@ -71,9 +71,9 @@ class Replica:
         body: Object = found.json()
         return body
 
-    def metrics(self) -> str:
-        """Give /metrics."""
-        found = self._get("/metrics")
+    def metrics(self, *, within: float = HTTP_TIMEOUT) -> str:
+        """Give /metrics, within so many seconds."""
+        found = self._get("/metrics", within)
         found.raise_for_status()
         return found.text
 
@@ -137,9 +137,9 @@ class Replica:
         for each in self.held:
             each.close()
 
-    def _get(self, path: str) -> requests.Response:
+    def _get(self, path: str, within: float = HTTP_TIMEOUT) -> requests.Response:
         secure = self.backend.https
         url = f"{'https' if secure else 'http'}://{LOOPBACK}:{self.backend.status}{path}"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InsecureRequestWarning)  # as a kubelet's probes
-            return requests.get(url, timeout=HTTP_TIMEOUT, verify=not secure)
+            return requests.get(url, timeout=within, verify=not secure)

@@ -134,17 +134,21 @@ class Installation:
         return self.replicas[replica].sample(name, **labels)
 
     def roll(self) -> None:
-        """Replace one replica after the other, as the shipped strategy does.
+        """Replace one replica after the other, as the shipped strategy does."""
+        for index in range(len(self.replicas)):
+            self.replace(index)
 
-        maxSurge 1 and maxUnavailable 0: a new one is ready before an old one is told to end.
+    def replace(self, index: int) -> None:
+        """Replace one replica.
+
+        maxSurge 1 and maxUnavailable 0: a new one is ready before the old one is told to end.
         """
-        for index, old in enumerate(self.replicas):
-            new = self._launch()
-            self.replicas[index] = new
-            new.wait()
-            self._in_front(new)
-            old.leave()
-            self.front.remove(old.backend)
+        old, new = self.replicas[index], self._launch()
+        self.replicas[index] = new
+        new.wait()
+        self._in_front(new)
+        old.leave()
+        self.front.remove(old.backend)
 
     @property
     def _account(self) -> str:

@@ -31,6 +31,7 @@ INSTALLATIONS = (
     "racing",
     "lagging",
     "rolling",
+    "paired",
     "single",
     "frozen",
     "holding",

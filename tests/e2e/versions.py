@@ -36,7 +36,7 @@ CONTRACT = tuple(each.id for each in contract.SCENARIOS)
 ENDS = (signal.SIGTERM, signal.SIGHUP)
 DIES_WITH_US = ("setpriv", "--pdeathsig", "TERM") if shutil.which("setpriv") else ()
 """Begins the command of a run that ends where we are killed; it comes with unshare."""
-AREAS = "GIFHTDWC"
+AREAS = "GIFHUVTDWXC"
 """First letters of ids, in the page's order."""
 REPEATED = ("G5", "F0", "F8")
 TIMES = 3
@@ -46,8 +46,8 @@ Filled from runs of the scenarios of [tests/e2e](../tests/e2e), with each versio
 on Kubernetes {kubernetes}. `make e2e-all` plays all and writes this page anew; an empty cell was
 not played. Versions between two columns were not played at all.
 
-- **G** node pools grow, **I** idle targets go to zero and back, **F** faults: what this service
-  promises. A *no* in these rows is told below.
+- **G** node pools grow, **I** idle targets go to zero and back, **F** faults, **H** holding, **U**
+  two replicas, **V** rights: what this service promises. A *no* in these rows is told below.
 - **T** TLS between KEDA and the service, while certificates change.
 - **D** the documents' objects and commands, **W** the dashboards' queries: with the newest versions
   alone.

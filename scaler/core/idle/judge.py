@@ -27,7 +27,8 @@ def judge(question: Question) -> Finding:
     return measure(question)
 
 
-def _opted_out(question: Question) -> Finding | None:
+def opted_out_by(question: Question) -> tuple[str, ...]:
+    """Name everything that bears kueue-gpu-scaler.dev/ignore for this component."""
     component, scaled_object = question.resolved.component, question.scaled_object
     whose = [f"pod {pod.name}" for pod in component.pods if pod.opted_out]
     whose += [f"Workload {one.name}" for one in component.workloads if one.opted_out]
@@ -37,6 +38,11 @@ def _opted_out(question: Question) -> Finding | None:
         whose.append("the ScaledObject")
     if question.scale is not None and question.scale.opted_out:
         whose.append("the WorkerScale")
+    return tuple(whose)
+
+
+def _opted_out(question: Question) -> Finding | None:
+    whose = opted_out_by(question)
     if not whose:
         return None
     detail = f"kueue-gpu-scaler.dev/ignore is true on {whose[0]}"

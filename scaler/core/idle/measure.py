@@ -149,7 +149,7 @@ def _braked(readings: _Readings) -> Finding | None:
     if all(one.moved for one in readings.devices):
         return None
     detail = brake(
-        burst=_newest_burst(question),
+        burst=burst_of(question),
         settings=policy.safety.mass_idle,
         scrape_interval=policy.prometheus.scrape_interval,
         idle_after=question.resolved.effective.idle_after,
@@ -160,7 +160,7 @@ def _braked(readings: _Readings) -> Finding | None:
     return readings.finding(verdict=Verdict.UNKNOWN, reason=Reason.MASS_IDLE, detail=detail)
 
 
-def _newest_burst(question: Question) -> Instant | None:
+def burst_of(question: Question) -> Instant | None:
     """Look for a burst in the idle starts that the Snapshot brings, or that it holds."""
     snapshot, policy = question.snapshot, question.policy
     starts = snapshot.idle_starts

@@ -3,6 +3,7 @@
 from tests.e2e.scenarios import (
     contract,
     documented,
+    explained,
     faults,
     faults_api,
     faults_service,
@@ -19,7 +20,9 @@ from tests.e2e.scenarios import (
     idle,
     idle_kueue,
     patients,
+    privilege,
     race,
+    replaced,
     replicas,
     secured,
     watched,
@@ -31,8 +34,10 @@ POOLS = (
     *growth_sizes.POOLS,
     *growth_nodes.POOLS,
     *replicas.POOLS,
+    *replaced.POOLS,
     *patients.POOLS,
     *hold.POOLS,
+    *explained.POOLS,
     *watched.POOLS,
 )
 """Pools of the policy; a node belongs to one by its label."""
@@ -50,9 +55,12 @@ SCENARIOS: tuple[Scenario, ...] = (
     *hold_lost.SCENARIOS,
     *hold_faults.SCENARIOS,
     *hold_killed.SCENARIOS,
+    *privilege.SCENARIOS,
+    *explained.SCENARIOS,
     *contract.SCENARIOS,
     *race.SCENARIOS,  # after the idle ones: each brings replicas of its own, which need the CPU
     *replicas.SCENARIOS,
+    *replaced.SCENARIOS,
     *faults.SCENARIOS,
     *faults_api.SCENARIOS,
     *faults_service.SCENARIOS,
