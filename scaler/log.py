@@ -7,6 +7,7 @@ is hidden wherever it turns up, and so is whatever looks like one.
 import logging
 import re
 import sys
+import threading
 from collections.abc import Mapping
 from typing import TextIO
 
@@ -33,19 +34,29 @@ _PLACES = (
         rf"\1\2{HIDDEN}",
     ),
 )
-_secrets: set[str] = set()
+_MOST = 256
+"""Secrets that are known at once: tokens rotate each hour, and old ones open nothing."""
+_secrets: dict[str, None] = {}
+_lock = threading.Lock()
 
 
 def hide(secret: str) -> None:
     """Never show a text again that was read as a secret: a token, a password, a header's value."""
     # Line by line: where it can't be sent for a line break, it is quoted with that written out.
-    _secrets.update(line for line in (secret, *secret.splitlines()) if len(line) >= _SHORTEST)
+    lines = [line for line in (secret, *secret.splitlines()) if len(line) >= _SHORTEST]
+    with _lock:
+        for line in lines:
+            _secrets.pop(line, None)
+            _secrets[line] = None
+        for old in tuple(_secrets)[:-_MOST]:
+            del _secrets[old]
 
 
 def redacted(text: str) -> str:
     """Give a text with secrets hidden: those that are known, and what looks like one."""
-    # The longest first: one may be a part of another. A copy, as other threads hide more.
-    for secret in sorted(_secrets.copy(), key=len, reverse=True):
+    with _lock:
+        known = tuple(_secrets)
+    for secret in sorted(known, key=len, reverse=True):  # one may be a part of another
         text = text.replace(secret, HIDDEN)
     for place, shown in _PLACES:
         text = place.sub(shown, text)

@@ -86,7 +86,8 @@ def _cause(resting: Resting, pod: Pod, usage: Usage) -> str:
         return f"exporter on node {pod.node} is up, since pod {heard[0]} has; its own are lost"
     if unlabelled:
         without = several(unlabelled, "device")
-        return f"{without} report without a pod: the exporter does not map devices to pods"
+        verb = "reports" if unlabelled == 1 else "report"
+        return f"{without} {verb} without a pod: the exporter does not map devices to pods"
     alone = "" if len(neighbours) <= 1 else f", as none of its {len(neighbours)} GPU pods has any"
     return f"exporter on node {pod.node} is down or not scraped{alone}"
 

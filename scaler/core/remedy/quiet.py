@@ -125,7 +125,8 @@ def _started(resting: Resting) -> Remedy:
     unready = [one.name for one in component.pods if one.ready_since is None]
     wait = thresholds.grace_after_start + thresholds.idle_after
     if lacking or unready:
-        what = f"{several(lacking, 'more pod')} have to run" if lacking else ""
+        verb = "has" if lacking == 1 else "have"
+        what = f"{several(lacking, 'more pod')} {verb} to run" if lacking else ""
         ready = f"pod {', '.join(unready)} has to be Ready" if unready else ""
         whole = " and ".join(one for one in (what, ready) if one)
         after = f"; then it is judged after {format_duration(wait)}"

@@ -64,7 +64,7 @@ def test_a_neighbour_with_samples_vouches_for_the_exporter() -> None:
 def test_devices_without_a_pod_are_labels_that_are_lost() -> None:
     """To call the exporter down would be wrong: it reports."""
     said = cause(usage_of(util(None, 3, 0)))
-    assert said == "1 device report without a pod: the exporter does not map devices to pods"
+    assert said == "1 device reports without a pod: the exporter does not map devices to pods"
 
 
 def test_no_sample_anywhere_is_no_single_node_s_fault() -> None:

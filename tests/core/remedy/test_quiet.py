@@ -119,7 +119,7 @@ def test_pods_that_lack_or_are_not_ready_are_told() -> None:
     _, found = told(cluster(pods=pods, replicas=3))
     remedy = pulled(found, Lever.PODS)
     assert remedy.more == (("pods", 2),)
-    assert remedy.text.startswith("1 more pod have to run and pod w-1 has to be Ready; then")
+    assert remedy.text.startswith("1 more pod has to run and pod w-1 has to be Ready; then")
 
 
 def test_the_wake_query_is_told_with_the_value_that_it_gives() -> None:
