@@ -224,5 +224,7 @@ def _kubeconfig(path: Path, *, url: str, token: str, certificates: Certificates)
         "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": "user"}}],
         "current-context": "e2e",
     }
-    path.write_text(json.dumps(config))
-    return path
+    # In one step: a replica may read it while that of the next one is written.
+    fresh = path.with_name(f"{path.name}.part")
+    fresh.write_text(json.dumps(config))
+    return fresh.replace(path)
