@@ -15,7 +15,7 @@ from tests.e2e.waiting import NeverCameError
 from tests.e2e.world import Scenario, World
 from tests.report import Report, say
 
-SIDE_BY_SIDE = 6
+SIDE_BY_SIDE = 5
 """Scenarios at the same time: they wait more than they work."""
 KEPT = (
     "ScaledObject",

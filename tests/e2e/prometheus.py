@@ -15,13 +15,10 @@ from tests.e2e.processes import Program, Programs
 SCRAPE = 1.0
 """Seconds between two scrapes."""
 READY = 30.0
-EVALUATION = "10s"
+EVALUATION = "30s"
 """Between two evaluations of rules."""
 CLUSTER = {"cluster": "e2e"}
 """The label that tells clusters apart."""
-BLOCK = "2m"
-"""Series that ended leave the head with its block, by default after two hours: each scenario has
-pods of its own, and a query looks at all series in the head that its metric ever had."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +72,6 @@ def start_prometheus(
         f"--config.file={config}",
         f"--storage.tsdb.path={data}",
         f"--web.listen-address=127.0.0.1:{port}",
-        f"--storage.tsdb.min-block-duration={BLOCK}",
         "--log.level=warn",
     ]
     program = programs.start(name, command)
