@@ -11,12 +11,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
 
+import requests
+import urllib3
+
 from tests.e2e.waiting import NeverCameError
 from tests.e2e.world import Scenario, World
 from tests.report import Report, say
 
 SIDE_BY_SIDE = 5
 """Scenarios at the same time: they wait more than they work."""
+LATE = (NeverCameError, TimeoutError, requests.Timeout, urllib3.exceptions.TimeoutError)
+"""What did not come in time, our own requests among it."""
 KEPT = (
     "ScaledObject",
     "HorizontalPodAutoscaler",
@@ -131,7 +136,7 @@ class Play:
             measured, wrong = "", f"{type(first).__name__}: {first}"
             if died and not isinstance(first, DiedError):
                 wrong = "; ".join([wrong, *died])
-            late = isinstance(first, NeverCameError) and not died
+            late = isinstance(first, LATE) and not died
             if not self.over.is_set():
                 with suppress(OSError):  # a full disk must not hide what failed
                     self._keep(scenario, traceback.format_exc())
@@ -196,7 +201,7 @@ def gravest(error: BaseException) -> BaseException:
         if chain[-1].__suppress_context__ and chain[-1].__cause__ is None:
             break
         chain.append(before)
-    return next((each for each in reversed(chain) if not isinstance(each, NeverCameError)), error)
+    return next((each for each in reversed(chain) if not isinstance(each, LATE)), error)
 
 
 def in_rows(chosen: Sequence[Scenario]) -> list[list[Scenario]]:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Self, cast
 
 import pytest
+import requests
 
 from tests.e2e.play import Play, in_rows
 from tests.e2e.waiting import NeverCameError
@@ -88,9 +89,13 @@ def _acts(name: str, *acts: BaseException | str, alone: bool = False, later: str
     return Scenario(id=name, title=name, play=act, alone=alone, later=later)
 
 
-def test_what_came_late_is_played_once_more(tmp_path: Path) -> None:
-    """And its line says so."""
-    play = _play(tmp_path, _acts("slow", NeverCameError("a node"), "4 nodes"))
+@pytest.mark.parametrize(
+    "late",
+    [NeverCameError("a node"), TimeoutError("read"), requests.ReadTimeout("an API server")],
+)
+def test_what_came_late_is_played_once_more(tmp_path: Path, late: Exception) -> None:
+    """And its line says so; an answer that we wait too long for is late as well."""
+    play = _play(tmp_path, _acts("slow", late, "4 nodes"))
     assert [(each["ok"], each["said"]) for each in play.lines] == [(True, "4 nodes (second try)")]
     assert play.report.exit_code() == 0
 

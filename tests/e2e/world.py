@@ -16,6 +16,8 @@ from tests.e2e.stack import Stack
 DISTURBS_KEDA = "disturbs KEDA"
 WITHOUT_KEDA = "does without KEDA"
 """Words for `Scenario.later`; these two rows are played beside each other."""
+HEAVY = "installations with a load of their own"
+"""A word for `Scenario.shares`: two of these at once leave too little CPU for anybody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

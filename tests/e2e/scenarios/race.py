@@ -12,7 +12,7 @@ from tests.e2e.busy import REPLICAS, OperatorLog, aging, busy
 from tests.e2e.replica import Replica
 from tests.e2e.script import Answers, Fault, wants
 from tests.e2e.waiting import pause, until
-from tests.e2e.world import Scenario, World
+from tests.e2e.world import HEAVY, Scenario, World
 
 TARGETS = 20
 RACE = 110.0
@@ -83,6 +83,6 @@ def _gone(b: Bench, names: list[str], since: float) -> dict[str, float]:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    Scenario(id="F0", title="the race: unknown takes nothing to zero", play=f0),
-    Scenario(id="F0c", title="the race's control: errors do", play=f0c),
+    Scenario(id="F0", title="the race: unknown takes nothing to zero", play=f0, shares=HEAVY),
+    Scenario(id="F0c", title="the race's control: errors do", play=f0c, shares=HEAVY),
 )

@@ -17,7 +17,7 @@ from tests.e2e.scenarios.rooms import Room, room
 from tests.e2e.service import Installation
 from tests.e2e.stack import service_address
 from tests.e2e.waiting import pause, until
-from tests.e2e.world import DISTURBS_KEDA, Scenario, World
+from tests.e2e.world import DISTURBS_KEDA, HEAVY, Scenario, World
 
 POOL = "f8"
 POOLS = (pool(POOL, provisioningTimeout="10m"),)
@@ -165,6 +165,6 @@ def _all_streams(lot: Busy) -> None:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    Scenario(id="F8", title="a replica that lags lets no size dip", play=f8),
+    Scenario(id="F8", title="a replica that lags lets no size dip", play=f8, shares=HEAVY),
     Scenario(id="F10", title="KEDA's operator restarts", play=f10, later=DISTURBS_KEDA),
 )

@@ -6,7 +6,7 @@ from functools import partial
 from tests.e2e.busy import OperatorLog
 from tests.e2e.secured import TARGETS, Secured, secured
 from tests.e2e.waiting import pause, until
-from tests.e2e.world import Scenario, World
+from tests.e2e.world import HEAVY, Scenario, World
 from tests.issuer import Issuer, Pair
 
 SOON = 90.0
@@ -152,5 +152,7 @@ def _reload_ok(s: Secured, number: int, wanted: float) -> bool:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    Scenario(id="T1", title="mTLS: certificates and client authority change", play=t1),
+    Scenario(
+        id="T1", title="mTLS: certificates and client authority change", play=t1, shares=HEAVY
+    ),
 )
