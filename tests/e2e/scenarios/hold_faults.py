@@ -109,7 +109,14 @@ class Lot:
     def unchanged(self, what: str, seconds: float = DOWN) -> None:
         """Demand that no target changes for a time."""
         before = self.snapshot()
-        throughout(lambda: self.snapshot() == before, f"{what}: targets", seconds=seconds)
+
+        def same() -> bool:
+            now = self.snapshot()
+            changed = {name: (was, now[name]) for name, was in before.items() if now[name] != was}
+            assert not changed, f"{what}: {changed}"
+            return True
+
+        throughout(same, f"{what}: targets", seconds=seconds)
 
 
 @contextmanager
