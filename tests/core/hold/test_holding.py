@@ -31,7 +31,7 @@ from tests.core.hold.events import (
     wake,
 )
 from tests.core.hold.test_laws import takes, zeroed
-from tests.core.hold.world import SIZE, held_world
+from tests.core.hold.world import SIZE, World, held_world
 
 HOLDABLE = ["RayCluster", "RayJob", "JobSet", "TrainJob"]
 
@@ -183,8 +183,8 @@ def test_a_waking_job_set_may_lose_its_readiness() -> None:
     regain_readiness(world)
 
 
-def test_a_ray_cluster_that_its_controller_ignores_is_given_back_and_left() -> None:
-    """KubeRay before 1.6 without its gate: the pods live on, observedGeneration stays behind."""
+def ignored_world() -> World:
+    """Build a cluster whose idle workers were taken, but for a controller that does not follow."""
     world = held_world()
     all_of_them(world)
     world.looks(4)
@@ -192,6 +192,12 @@ def test_a_ray_cluster_that_its_controller_ignores_is_given_back_and_left() -> N
     world.scale_to(0)
     world.verdict = Reason.IDLE
     world.looks(2)
+    return world
+
+
+def test_a_ray_cluster_that_its_controller_ignores_is_given_back_and_left() -> None:
+    """KubeRay before 1.6 without its gate: the pods live on, observedGeneration stays behind."""
+    world = ignored_world()
     assert world.plan().state is State.HOLDING
     assert 0 < (world.plan().look_again_in or 0) <= PATIENCE
     world.now += PATIENCE
@@ -209,13 +215,7 @@ def test_a_ray_cluster_that_its_controller_ignores_is_given_back_and_left() -> N
 
 def test_what_is_written_once_it_is_given_back_still_says_what_was_wrong() -> None:
     """Words alone are written seldom, so the first ones have to be the right ones."""
-    world = held_world()
-    all_of_them(world)
-    world.looks(4)
-    world.follows = False
-    world.scale_to(0)
-    world.verdict = Reason.IDLE
-    world.looks(2)
+    world = ignored_world()
     world.now += PATIENCE
     messages = [world.look().message for _ in range(4)]
     assert all("RayJobDeletionPolicy" in each for each in messages), messages

@@ -118,8 +118,8 @@ def test_a_persons_order_of_later_is_waited_for() -> None:
     assert (made.state, made.look_again_in) == (State.RUNNING, 5)
 
 
-def test_a_persons_order_is_used_up_by_its_hold() -> None:
-    """Woken by a newer wake annotation, the workers are not taken again at once."""
+def woken_world() -> World:
+    """Build a cluster whose workers a person took, and brought back by a wake since."""
     world = make_world()
     hold_now(world)
     world.looks(3)
@@ -127,6 +127,12 @@ def test_a_persons_order_is_used_up_by_its_hold() -> None:
     world.scale = replace(world.scale, wake_at=world.now)
     world.looks(5)
     world.scale = replace(world.scale, wake_at=None)
+    return world
+
+
+def test_a_persons_order_is_used_up_by_its_hold() -> None:
+    """Woken by a newer wake annotation, the workers are not taken again at once."""
+    world = woken_world()
     assert world.looks(3).state is State.RUNNING
     hold_now(world)
     assert world.plan().cause is Cause.HOLD_NOW
@@ -141,13 +147,9 @@ def test_an_order_that_came_with_a_copy_is_not_heard() -> None:
 
 def test_a_lost_status_makes_no_used_up_order_new() -> None:
     """Who was idle when it was given works now."""
-    world = make_world()
-    hold_now(world)
-    world.looks(3)
+    world = woken_world()
     assert world.scale is not None
-    world.scale = replace(world.scale, wake_at=world.now)
-    world.looks(5)
-    world.scale = replace(world.scale, wake_at=None, status=WorkerScaleStatus())
+    world.scale = replace(world.scale, status=WorkerScaleStatus())
     world.now += 3600
     world.alive = world.now
     before = len(world.written)
@@ -159,13 +161,7 @@ def test_a_lost_status_makes_no_used_up_order_new() -> None:
 
 def test_an_old_order_does_not_keep_workers_that_were_taken_for_idle() -> None:
     """KEDA wakes those, whatever annotation was left on from an earlier hold."""
-    world = make_world()
-    hold_now(world)
-    world.looks(3)
-    assert world.scale is not None
-    world.scale = replace(world.scale, wake_at=world.now)
-    world.looks(5)
-    world.scale = replace(world.scale, wake_at=None)
+    world = woken_world()
     zero_wanted(Reason.IDLE, world)
     assert world.looks(2).cause is Cause.IDLE
     world.scale_to(SIZE)
