@@ -59,7 +59,6 @@ class App:
             telemetry=self._telemetry,
             every=settings.certificate_poll_seconds,
         )
-        self._store.listen(ChangeLog(self._telemetry))
         self._announcer: Part = Announcer(
             store=self._store,
             writer=EventWriter(self._deciding.api, failed=self._telemetry.events_failed.inc),
@@ -93,6 +92,8 @@ class App:
             connection_age=connection_age(self._settings.drain_seconds),
             certificates=self._renewal.of(Port.GRPC),
         )
+        # After the server, which pushes: a line is written when KEDA has been told.
+        self._store.listen(ChangeLog(self._telemetry))
         port = await self._server.start()
         self._status.start()
         self._renewal.start()

@@ -8,7 +8,8 @@ import logging
 import re
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TextIO
 
 import structlog
@@ -34,32 +35,54 @@ _PLACES = (
         rf"\1\2{HIDDEN}",
     ),
 )
+_HINTS = ("://", "bearer", "basic", "eyj", "passw", "token", "secret", "api")
+"""One of these is in whatever _PLACES finds, in lower case: most texts have none."""
 _MOST = 256
 """Secrets that are known at once: tokens rotate each hour, and old ones open nothing."""
-_secrets: dict[str, None] = {}
-_lock = threading.Lock()
+
+
+class _Secrets:
+    """What was read as a secret, shared by all threads.
+
+    `_lock` guards `_known`. `longest_first` is replaced whole and read without it, since each value
+    of each line asks.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[str, None] = {}
+        """The one that was named last comes last."""
+        self.longest_first: tuple[str, ...] = ()
+        """One may be a part of another."""
+
+    def add(self, lines: Iterable[str]) -> None:
+        """Know these too, and the oldest no more where there are too many."""
+        with self._lock:
+            for line in lines:
+                self._known.pop(line, None)
+                self._known[line] = None
+            for old in tuple(self._known)[:-_MOST]:
+                del self._known[old]
+            self.longest_first = tuple(sorted(self._known, key=len, reverse=True))
+
+
+_secrets = _Secrets()
 
 
 def hide(secret: str) -> None:
     """Never show a text again that was read as a secret: a token, a password, a header's value."""
     # Line by line: where it can't be sent for a line break, it is quoted with that written out.
-    lines = [line for line in (secret, *secret.splitlines()) if len(line) >= _SHORTEST]
-    with _lock:
-        for line in lines:
-            _secrets.pop(line, None)
-            _secrets[line] = None
-        for old in tuple(_secrets)[:-_MOST]:
-            del _secrets[old]
+    _secrets.add(line for line in (secret, *secret.splitlines()) if len(line) >= _SHORTEST)
 
 
 def redacted(text: str) -> str:
     """Give a text with secrets hidden: those that are known, and what looks like one."""
-    with _lock:
-        known = tuple(_secrets)
-    for secret in sorted(known, key=len, reverse=True):  # one may be a part of another
+    for secret in _secrets.longest_first:
         text = text.replace(secret, HIDDEN)
-    for place, shown in _PLACES:
-        text = place.sub(shown, text)
+    lower = text.lower()
+    if any(hint in lower for hint in _HINTS):
+        for place, shown in _PLACES:
+            text = place.sub(shown, text)
     return text
 
 
@@ -132,7 +155,12 @@ def _take_over(stream: TextIO, shared: tuple[Processor, ...], renderer: Processo
 
 def _redact(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     """Hide secrets in every value of a line, however deep, and under every key that names one."""
-    return {key: HIDDEN if _KEYS.search(key) else _shown(value) for key, value in event.items()}
+    return {key: HIDDEN if _names_one(key) else _shown(value) for key, value in event.items()}
+
+
+@lru_cache(maxsize=1024)
+def _names_one(key: str) -> bool:
+    return _KEYS.search(key) is not None
 
 
 def _shown(value: object) -> object:
@@ -143,7 +171,7 @@ def _shown(value: object) -> object:
             return value
         case Mapping():
             return {
-                redacted(str(key)): HIDDEN if _KEYS.search(str(key)) else _shown(item)
+                redacted(str(key)): HIDDEN if _names_one(str(key)) else _shown(item)
                 for key, item in value.items()
             }
         case list() | tuple() | set() | frozenset():

@@ -6,7 +6,7 @@ metadata alone, so that GetMetricSpec gives the same answer for ever.
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from enum import StrEnum
@@ -64,11 +64,18 @@ IDLE_KEYS = (
 )
 _SIGNALS: Mapping[str, tuple[str, ...]] = {"queue": QUEUE_KEYS, "idle": IDLE_KEYS}
 _OURS = ("signal", *QUEUE_KEYS, *IDLE_KEYS)
+_OPEN = frozenset({*_OURS, "scalerAddress", "enableTLS", "unsafeSsl"})
+"""Keys whose values everybody may see; any other one may hold a key or a token."""
 _FROM_ENV = "FromEnv"
 
 _CREDENTIAL = re.compile(r"token|passw|secret|credential|auth|api_?key", re.IGNORECASE)
 """Keys of other scalers, whose values are not for everybody's eyes."""
 _SHOWN = 80
+
+
+def open_metadata(metadata: Iterable[tuple[str, str]]) -> tuple[tuple[str, str | None], ...]:
+    """Give metadata for people, by key; None stands for a value that is not for everybody."""
+    return tuple((key, value if key in _OPEN else None) for key, value in sorted(metadata))
 
 
 def parse(metadata: Mapping[str, str]) -> Trigger | InvalidTrigger:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import structlog
 
 from scaler.core.decision import Decision, Status
+from scaler.core.metadata import open_metadata
 from scaler.core.model import Kind, SourceState
 from scaler.core.reasons import Reason
 from scaler.core.trigger import TriggerRef
@@ -102,7 +103,8 @@ class ChangeLog:
 def _trigger(ref: TriggerRef, decision: Decision) -> str:
     """Name a trigger by its metadata; of a malformed one, which may hold anything, by its keys."""
     known = decision.status is not Status.INVALID
-    return " ".join(sorted(f"{key}={value}" if known else key for key, value in ref.metadata))
+    keys = open_metadata(ref.metadata)
+    return " ".join(key if value is None or not known else f"{key}={value}" for key, value in keys)
 
 
 def _evidence(decision: Decision) -> Mapping[str, object]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaler.core.metadata import IDLE_KEYS, KEDA_KEYS, QUEUE_KEYS, metric_name, parse
+from scaler.core.metadata import IDLE_KEYS, KEDA_KEYS, QUEUE_KEYS, metric_name, open_metadata, parse
 from scaler.core.trigger import (
     IdleTrigger,
     InvalidTrigger,
@@ -306,3 +306,11 @@ def test_metric_name_is_stable() -> None:
     lists = [QUEUE | {"clusterQueue": text} for text in ("a,b", "b, a")]
     refs = [TriggerRef.of(namespace="ml", name="x", metadata=metadata) for metadata in lists]
     assert metric_name(refs[0]) == metric_name(refs[1])
+
+
+def test_values_are_open_by_a_list_of_keys() -> None:
+    """Of keys that nobody knows, the next version's or another scaler's, no value is."""
+    metadata = {**QUEUE, "scalerAddress": "a:1", "tlsClientKey": "k", "x": "y"}
+    found = dict(open_metadata(metadata.items()))
+    assert {key for key, value in found.items() if value is None} == {"tlsClientKey", "x"}
+    assert found["clusterQueue"] == QUEUE["clusterQueue"]

@@ -179,3 +179,15 @@ def test_a_credential_in_a_trigger_s_metadata_is_never_shown(logged: Logged) -> 
     said = f"{decision} {logged.lines()}".replace(str(ref), "")
     assert "apiToken" in said
     assert "sesame-open" not in said
+
+
+def test_a_key_of_tls_is_not_logged_of_a_trigger_that_is_right_either(logged: Logged) -> None:
+    """KEDA passes on what a trigger has: such keys are allowed, and their values for nobody."""
+    metadata = {**NODES, "scalerAddress": "scaler:6000", "tlsClientKey": "MIIEsesame"}
+    ref = TriggerRef.of(namespace="ml", name="so", metadata=metadata)
+    decision = logged.see(ref, make_cluster())
+    (line,) = logged.lines()
+    assert decision.problems == ()
+    assert "scalerAddress=scaler:6000" in str(line["trigger"])
+    assert str(line["trigger"]).split()[-1] == "tlsClientKey"
+    assert "sesame" not in str(line)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from scaler.core.decision import Decision, EffectiveValue, IdleEvidence, Status
+from scaler.core.metadata import open_metadata
 from scaler.core.trigger import TriggerRef
 from scaler.status.page import activity, bands, evidence
 from scaler.status.page.axis import Axis
@@ -140,8 +141,12 @@ def _busy_from(effective: tuple[EffectiveValue, ...]) -> float:
 
 
 def _metadata(ref: TriggerRef) -> Markup:
-    pairs = sorted(ref.metadata)
-    return section("Trigger metadata", facts((key, el("code", value)) for key, value in pairs))
+    return section("Trigger metadata", facts(_keys(ref)))
+
+
+def _keys(ref: TriggerRef) -> Iterator[tuple[str, Child]]:
+    for key, value in open_metadata(ref.metadata):
+        yield key, el("span", "not shown", class_="soft") if value is None else el("code", value)
 
 
 def title(look: Look) -> str:

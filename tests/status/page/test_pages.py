@@ -9,6 +9,7 @@ from scaler.core.hold.words import State as Stand
 from scaler.core.model import WorkerScale, WorkerScaleStatus
 from scaler.core.policy import Policy, Pool, PrometheusSettings, Thresholds
 from scaler.core.reasons import CLASS_WORDS, Reason, WorkloadClass
+from scaler.core.trigger import TriggerRef
 from scaler.prometheus.series import Matrix, RawSeries
 from scaler.prometheus.session import UnreachableError
 from scaler.status.page.workers import _TONES
@@ -152,6 +153,25 @@ def test_a_triggers_page_has_its_settings_with_the_rule_behind_each() -> None:
     assert "busyFromPercent5kinds.Deployment" in page.replace(" ", "")
     assert "idleAfter30mdefaults" in page.replace(" ", "")
     assert "IsActive true, GetMetrics 1" in page
+
+
+def test_a_trigger_s_page_shows_no_value_that_may_be_a_key() -> None:
+    """KEDA passes on what a trigger has; the key is named, so that it can be taken out."""
+    decision = idle_decision()
+    metadata = {"signal": "idle", "idleAfter": "30m", "tlsClientKey": "MIIEsesame"}
+    ref = TriggerRef.of(namespace=decision.namespace, name=decision.name, metadata=metadata)
+    with stage() as at:
+        latest = at.store.latest()
+        at.store.publish(
+            snapshot=latest.snapshot,
+            policy=latest.policy,
+            decisions={ref: decision},
+            changed=frozenset({ref}),
+        )
+        page = body(at, f"trigger?namespace={decision.namespace}&name={decision.name}")
+    assert "tlsClientKeynot shown" in text(page)
+    assert "30m" in text(page)
+    assert "sesame" not in page
 
 
 def test_a_trigger_that_is_not_there_says_so() -> None:
