@@ -82,9 +82,12 @@ def test_every_trigger_has_to_say_idle() -> None:
     )
 
 
-@pytest.mark.parametrize("decisions", [(), (replace(decision(Reason.IDLE), at=NOW - 301),)])
-def test_no_decision_or_an_old_one_is_not_idle(decisions: tuple[object, ...]) -> None:
-    """C04: what is not known now is unknown."""
+OTHER_TIMES = [(replace(decision(Reason.IDLE), at=NOW + after),) for after in (-301, 301)]
+
+
+@pytest.mark.parametrize("decisions", [(), *OTHER_TIMES])
+def test_no_decision_or_one_of_another_time_is_not_idle(decisions: tuple[object, ...]) -> None:
+    """C04: what is not known now is unknown; of later is what an earlier clock said."""
     world = zero_wanted(Reason.IDLE)
     assert world.scale is not None
     made = plan(
@@ -95,6 +98,17 @@ def test_no_decision_or_an_old_one_is_not_idle(decisions: tuple[object, ...]) ->
         now=world.now,
     )
     assert made.state is State.NOT_IDLE
+
+
+def test_a_pod_that_opts_out_keeps_all_whatever_was_decided() -> None:
+    """C07: a decision may be minutes old, and its reader saw no mark."""
+    world = zero_wanted(Reason.IDLE)
+    name = next(name for name in world.pods if "gpu" in name)
+    world.pods[name] = replace(world.pods[name], opted_out=True)
+    made = world.plan()
+    assert (made.state, made.cause) == (State.NOT_IDLE, Cause.OPTED_OUT)
+    assert name in made.message
+    assert not any(takes(one) for one in made.steps)
 
 
 def test_a_dry_run_takes_nothing() -> None:
