@@ -18,6 +18,7 @@ from tests.core.hold.events import (
     finish,
     hold_now,
     lose_readiness,
+    nothing,
     preempt_at_once,
     readmit,
     regain_readiness,
@@ -333,13 +334,14 @@ def test_a_target_whose_spec_was_not_read_is_held_on() -> None:
     assert not zeroed(world)
 
 
-def test_a_wake_that_began_ends_in_workers_though_nothing_is_known() -> None:
-    """It was written down, and maybe half done: nobody knows that it is wanted no more."""
+@pytest.mark.parametrize("then", [nothing, fall_silent])
+def test_a_wake_that_began_ends_in_workers_though_they_are_wanted_no_more(then: Event) -> None:
+    """It was written down, and maybe half done: also where nothing is known by then."""
     world = held_world()
     all_of_them(world)
     world.look(stop_after=1)
     zero(world)
-    fall_silent(world)
+    then(world)
     world.look()
     assert not zeroed(world)
 
