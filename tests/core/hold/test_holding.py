@@ -18,6 +18,7 @@ from tests.core.hold.events import (
     finish,
     hold_now,
     lose_readiness,
+    nothing,
     preempt_at_once,
     readmit,
     regain_readiness,
@@ -29,6 +30,7 @@ from tests.core.hold.events import (
     suspend,
     undo,
     wake,
+    zero,
 )
 from tests.core.hold.test_laws import takes, zeroed
 from tests.core.hold.world import SIZE, World, held_world
@@ -316,6 +318,32 @@ def test_unknown_sources_do_not_keep_wanted_workers_away(waker: Event) -> None:
     assert not zeroed(world)
     world.look()
     assert world.scale is not None
+
+
+def test_a_target_whose_spec_was_not_read_is_held_on() -> None:
+    """It is there, and its group may be at zero still: that is not a target that is gone."""
+    world = held_world()
+    cluster = world.one("RayCluster")
+    world.objects[cluster.uid] = replace(cluster, part=None)
+    made = world.plan()
+    assert (made.state, made.cause) == (State.HELD, Cause.SOURCE_UNKNOWN)
+    assert made.status.hold is not None
+    world.objects[cluster.uid] = cluster
+    all_of_them(world)
+    world.looks(2)
+    assert not zeroed(world)
+
+
+@pytest.mark.parametrize("then", [nothing, fall_silent])
+def test_a_wake_that_began_ends_in_workers_though_they_are_wanted_no_more(then: Event) -> None:
+    """It was written down, and maybe half done: also where nothing is known by then."""
+    world = held_world()
+    all_of_them(world)
+    world.look(stop_after=1)
+    zero(world)
+    then(world)
+    world.look()
+    assert not zeroed(world)
 
 
 def test_a_hold_that_lasted_too_long_ends_until_the_workers_were_busy() -> None:

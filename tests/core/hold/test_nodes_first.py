@@ -14,7 +14,7 @@ from scaler.core.model import Kind, Mode, Node, SourceState, Taint, TopologyRequ
 from scaler.core.policy import Policy
 from scaler.core.reasons import Reason
 from tests.builders import make_admission, make_node
-from tests.core.hold.events import all_of_them, delete, zero
+from tests.core.hold.events import all_of_them, delete, fall_silent, zero
 from tests.core.hold.test_laws import zeroed
 from tests.core.hold.world import GROUP, SIZE, World, held_world
 
@@ -107,6 +107,18 @@ def test_a_wake_that_is_called_off_leaves_it_held() -> None:
     assert (made.state, made.steps) == (State.HELD, ())
     assert made.status.hold is not None
     assert made.status.hold.waking_at is None
+
+
+def test_a_wake_that_waits_and_is_wanted_no_more_starts_nothing_while_nothing_is_known() -> None:
+    """Nothing was given yet, so it goes on waiting."""
+    world = without_nodes()
+    all_of_them(world)
+    world.looks(2)
+    zero(world)
+    fall_silent(world)
+    made = world.look()
+    assert (made.state, made.cause) == (State.WAKE_PENDING, Cause.SOURCE_UNKNOWN)
+    assert zeroed(world)
 
 
 def test_a_wake_signal_counts_as_long_as_it_is_there() -> None:
