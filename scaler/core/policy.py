@@ -50,6 +50,10 @@ DEFAULT_THRESHOLDS = Thresholds(
 )
 
 
+PROVISIONING_TIMEOUT = 900.0
+"""Seconds for a node to come, where no pool says another time."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
     """One scale target's nodes."""
@@ -61,7 +65,7 @@ class Pool:
     """What one node offers to jobs; `pods` included where given."""
     max_nodes: int
     spare_nodes: int = 0
-    provisioning_timeout: float = 900.0
+    provisioning_timeout: float = PROVISIONING_TIMEOUT
     """Seconds."""
     not_ready_grace: float = 300.0
     """Seconds."""
