@@ -120,6 +120,11 @@ class PrometheusSettings:
     """Label matchers for every metric of the profile, as `job="nvidia-dcgm-exporter"`."""
     custom: CustomProfile | None = None
 
+    @property
+    def matchers(self) -> str:
+        """Give the selector without the braces that some write around it."""
+        return self.selector.strip().removeprefix("{").removesuffix("}").strip()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MassIdle:
