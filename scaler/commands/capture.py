@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, assert_never
 
-from scaler.commands.arguments import Commands, examples, program, refuse
+from scaler.commands.arguments import Commands, Exit, examples, program, refuse
 from scaler.commands.names import Named, Sort, named
 from scaler.commands.scaled_objects import (
     add_live_arguments,
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     except OSError as error:
         return refuse(f"{args.folder} can't be written: {error.strerror or error}")
     _tell(args.folder, captured, written, out)
-    return 0
+    return Exit.DONE
 
 
 def _check_folder(folder: Path) -> None:
@@ -132,6 +132,8 @@ def _triggers(look: "Look", what: Named) -> "tuple[Kind | None, tuple[TriggerRef
             metadata = {"signal": "queue", "clusterQueue": queue, "unit": "gpus"}
             name = f"clusterqueue/{queue}"
             return None, (TriggerRef.of(namespace="", name=name, metadata=metadata),)
+        case _:
+            assert_never(what.sort)
 
 
 def _tell(folder: Path, captured: "Captured", written: "Sequence[Written]", out: TextIO) -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, assert_never
 
 from scaler.commands.arguments import Commands, examples, refuse
 from scaler.commands.names import Named, Sort, named
@@ -106,6 +106,8 @@ def _told(
             return explained.cluster_queue(look, what.name[1], out, as_json=as_json)
         case Sort.WORKLOAD:
             return explained.workload(look, what.name, out, as_json=as_json)
+        case _:
+            assert_never(what.sort)
 
 
 def _also(what: Named | None) -> "tuple[TriggerRef, ...]":
