@@ -6,6 +6,7 @@ from typing import TextIO
 
 from scaler.commands.arguments import Commands, Exit, add_cluster_arguments, examples, refuse
 from scaler.commands.certificate_arguments import add_certificate_arguments, certificate_files
+from scaler.commands.cluster import policy_text
 from scaler.commands.running import (
     GC_THRESHOLDS,
     add_policy_argument,
@@ -14,7 +15,6 @@ from scaler.commands.running import (
     own_pod,
     status_url,
 )
-from scaler.commands.scaled_objects import policy_text
 from scaler.settings import ActuatorSettings, Address
 
 LEASE = "kueue-gpu-scaler-actuator"

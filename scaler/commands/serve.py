@@ -13,6 +13,7 @@ from scaler.commands.arguments import (
     refuse,
 )
 from scaler.commands.certificate_arguments import add_certificate_arguments, certificate_files
+from scaler.commands.cluster import policy_text
 from scaler.commands.running import (
     GC_THRESHOLDS,
     add_policy_argument,
@@ -21,7 +22,6 @@ from scaler.commands.running import (
     own_pod,
     status_url,
 )
-from scaler.commands.scaled_objects import policy_text
 from scaler.settings import Address, Settings
 
 
