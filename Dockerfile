@@ -1,6 +1,5 @@
 # By its exact version. For an image that can't change under its name give the digest as well:
 #     docker build --build-arg PYTHON_IMAGE=python:3.13.11-slim-trixie@sha256:...
-# It is not written here, since where this was written none could be looked up.
 ARG PYTHON_IMAGE=python:3.13.11-slim-trixie
 
 FROM ${PYTHON_IMAGE} AS build

@@ -45,7 +45,7 @@ def entry(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # The reader (head, less) has gone; nothing is left to be said to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return Exit.DONE
 
 
 def _run(argv: Sequence[str] | None) -> int:

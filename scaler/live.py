@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
-from scaler.core.decide import decide
-from scaler.core.decision import Decision
 from scaler.core.idle.wanted import Wanted, wanted
 from scaler.core.model import Instant, Kind, Name, SourceState
 from scaler.core.policy import Policy
@@ -64,13 +62,6 @@ class Look:
         """Give the ScaledObjects that have such triggers, sorted."""
         scaled_objects = self.snapshot.scaled_objects
         return tuple(sorted({ref.key for ref in refs_of(self.snapshot)} & scaled_objects.keys()))
-
-    def decisions(self, scaled_object: Name) -> tuple[Decision, ...]:
-        """Decide each trigger of a ScaledObject."""
-        return tuple(
-            decide(snapshot=self.snapshot, ref=ref, policy=self.policy, now=self.at)
-            for ref in self.refs(scaled_object)
-        )
 
 
 def look(

@@ -65,6 +65,12 @@ class _Secrets:
                 del self._known[old]
             self.longest_first = tuple(sorted(self._known, key=len, reverse=True))
 
+    def clear(self) -> None:
+        """Know none."""
+        with self._lock:
+            self._known.clear()
+            self.longest_first = ()
+
 
 _secrets = _Secrets()
 
@@ -73,6 +79,11 @@ def hide(secret: str) -> None:
     """Never show a text again that was read as a secret: a token, a password, a header's value."""
     # Line by line: where it can't be sent for a line break, it is quoted with that written out.
     _secrets.add(line for line in (secret, *secret.splitlines()) if len(line) >= _SHORTEST)
+
+
+def forget() -> None:
+    """Know no secret any more."""
+    _secrets.clear()
 
 
 def redacted(text: str) -> str:

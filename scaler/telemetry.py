@@ -1,8 +1,16 @@
 """Count what happens, for /metrics; what merely is, `status` reads from the store."""
 
+from collections.abc import Iterable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client.core import GaugeMetricFamily
 
 PREFIX = "kueue_gpu_scaler"
+
+
+def gauge(name: str, text: str, labels: Iterable[str] = ()) -> GaugeMetricFamily:
+    """Begin a family of gauges that is made anew at each scrape."""
+    return GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=tuple(labels))
 
 
 class Telemetry:

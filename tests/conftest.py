@@ -18,7 +18,10 @@ settings.load_profile("house")
 
 @pytest.fixture(autouse=True)
 def _plain_logs() -> Iterator[None]:
-    """Write logs without colors or locals, and forget what a test configured."""
+    """Write logs without colors or locals, and forget what a test configured or hid.
+
+    What one hid may be a word of another: it would be missing from that one's lines.
+    """
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -31,6 +34,7 @@ def _plain_logs() -> Iterator[None]:
     yield
     structlog.reset_defaults()
     log.leave()
+    log.forget()
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ _MATCHERS = re.compile(r"\{[^{}]*\}")
 _LABELS = re.compile(r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)")
 _TEXTS = re.compile(r'"[^"]*"')
 _SPANS = re.compile(r"\[[^\]]*\]")
+_NUMBERS = re.compile(r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:ms|[smhdwy])?\b")
 _WORD = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*(?!\s*\()(?![a-zA-Z0-9_:])")
 _KEYWORDS = frozenset({"and", "or", "unless", "bool", "offset"})
 
@@ -20,7 +21,6 @@ def metrics_of(expression: str) -> frozenset[str]:
         if not name.startswith("$")
     }
     bare = expression
-    for pattern in (_TEXTS, _MATCHERS, _SPANS, _LABELS):
+    for pattern in (_TEXTS, _MATCHERS, _SPANS, _LABELS, _NUMBERS):
         bare = pattern.sub(" ", bare)
-    bare = re.sub(r"\b\d+(?:\.\d+)?(?:ms|[smhdwy])?\b", " ", bare)
     return frozenset(listed | {word for word in _WORD.findall(bare) if word not in _KEYWORDS})

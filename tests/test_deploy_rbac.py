@@ -60,12 +60,13 @@ def test_roles_are_the_two_accounts_own(folder: Path) -> None:
         assert subject["namespace"] == named(objects, "Namespace")["metadata"]["name"]
 
 
-@pytest.mark.parametrize("kind", ["ClusterRole", "Role"])
-def test_the_actuators_account_is_another(kind: str) -> None:
+def test_the_actuators_account_is_another() -> None:
     """So what it may do is never `serve`'s too."""
-    assert named(WITH_ACTUATOR, kind, ACTUATOR)["metadata"]["name"] != NAME
-    (plain,) = deployments(DEPLOY)
-    assert pod(plain)["serviceAccountName"] == NAME
+    accounts = {
+        each["metadata"]["name"]: pod(each)["serviceAccountName"]
+        for each in deployments(DEPLOY / "overlays" / "actuator")
+    }
+    assert accounts == {NAME: NAME, ACTUATOR: ACTUATOR}
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,14 @@ def test_layout() -> None:
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
+def test_layout_is_complete() -> None:
+    """Every package of the service is in it."""
+    named = set(re.findall(r"`([^`]+)`", section("Layout")))
+    packages = {f"scaler/{path.parent.name}" for path in (ROOT / "scaler").glob("*/__init__.py")}
+    assert len(packages) > 10
+    assert packages - named == set()
+
+
 def test_links() -> None:
     """Links into the project lead somewhere."""
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)

@@ -89,7 +89,7 @@ def test_a_hold_tells_since_when_and_of_what() -> None:
         line.startswith("  held      Workload wl (wl-uid) since 20") and line.endswith(", for 10m")
         for line in lines
     )
-    assert "  away      2 pods of gpu; quota in use cpu 4500m, nvidia.com/gpu 8" in lines
+    assert "  away      2 pods of gpu; quota in use cpu 4.5, nvidia.com/gpu 8" in lines
     assert "  taken for all quiet for 20m" in lines
     assert "  waking    for 1m" in lines
     assert "  now       nothing is done" in lines

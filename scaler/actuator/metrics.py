@@ -4,7 +4,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from scaler.actuator.apply import Applied, Outcome
@@ -16,7 +16,7 @@ from scaler.core.model import HoldRecord, Instant, Mode, Name
 from scaler.core.profile import MetricProfile, metric_profile
 from scaler.core.snapshot import Snapshot
 from scaler.store import State
-from scaler.telemetry import PREFIX
+from scaler.telemetry import PREFIX, gauge
 
 _SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0)
 _LONG_SECONDS = (60.0, 300.0, 900.0, 3600.0, 4 * 3600.0, 12 * 3600.0, 86400.0, 3 * 86400.0)
@@ -147,7 +147,7 @@ class HeldCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         """Give all families."""
         leading = self._leadership.leading
-        leader = _gauge("leader", "1 while this process is the one that writes.")
+        leader = gauge("leader", "1 while this process is the one that writes.")
         leader.add_metric((), float(leading))
         yield leader
         if leading:
@@ -158,11 +158,11 @@ class HeldCollector(Collector):
         return ()
 
     def _held(self, plans: Mapping[Name, Plan]) -> Iterator[Metric]:
-        states = _gauge("worker_scales", "WorkerScales by state.", ("state",))
+        states = gauge("worker_scales", "WorkerScales by state.", ("state",))
         for state, number in Tally(plan.state for plan in plans.values()).items():
             states.add_metric((state,), number)
-        workloads = _gauge("held_workloads", "WorkerScales whose workers are away.", ("mode",))
-        gpus = _gauge("held_gpus", "GPUs that are free because of that.", ("mode",))
+        workloads = gauge("held_workloads", "WorkerScales whose workers are away.", ("mode",))
+        gpus = gauge("held_gpus", "GPUs that are free because of that.", ("mode",))
         numbers, sums = Tally[Mode](), Tally[Mode]()
         for mode, count in self._tracker.free(plans):
             numbers[mode] += 1
@@ -195,7 +195,3 @@ def _gone_at(hold: HoldRecord | None) -> Instant | None:
 
 def _waking_at(hold: HoldRecord | None) -> Instant | None:
     return None if hold is None else hold.waking_at
-
-
-def _gauge(name: str, text: str, labels: Sequence[str] = ()) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=tuple(labels))

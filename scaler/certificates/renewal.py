@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import structlog
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from scaler.certificates.watch import Certificates, CertificatesError, CertificateState, Port
@@ -12,7 +12,7 @@ from scaler.core.model import Instant
 from scaler.core.quantity import format_instant
 from scaler.core.trigger import Problem
 from scaler.settings import CertificateFiles
-from scaler.telemetry import PREFIX, Telemetry
+from scaler.telemetry import Telemetry, gauge
 
 log = structlog.get_logger(__name__)
 
@@ -118,13 +118,15 @@ def _say(port: Certificates, state: CertificateState) -> None:
 
 
 def _families(ports: Iterable[Certificates]) -> Iterator[Metric]:
-    expiry = _gauge(
+    expiry = gauge(
         "certificate_expiry_seconds",
         "When the certificate in use ends, in Unix seconds; of client authorities the last one.",
-        "certificate",
+        ("port", "certificate"),
     )
-    loaded = _gauge("certificate_loaded_timestamp_seconds", "When the ones in use were loaded.")
-    ok = _gauge("certificate_reload_ok", "1 = the files as they are now are in use.")
+    loaded = gauge(
+        "certificate_loaded_timestamp_seconds", "When the ones in use were loaded.", ("port",)
+    )
+    ok = gauge("certificate_reload_ok", "1 = the files as they are now are in use.", ("port",))
     for port in ports:
         state = port.state
         expiry.add_metric((port.port, "server"), state.identity.expires)
@@ -133,7 +135,3 @@ def _families(ports: Iterable[Certificates]) -> Iterator[Metric]:
         loaded.add_metric((port.port,), state.loaded_at)
         ok.add_metric((port.port,), float(not state.problems))
     yield from (expiry, loaded, ok)
-
-
-def _gauge(name: str, text: str, *labels: str) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=("port", *labels))

@@ -4,8 +4,9 @@ import argparse
 import os
 from typing import TextIO
 
-from scaler.commands.arguments import Commands, add_cluster_arguments, examples, refuse
+from scaler.commands.arguments import Commands, Exit, add_cluster_arguments, examples, refuse
 from scaler.commands.certificate_arguments import add_certificate_arguments, certificate_files
+from scaler.commands.cluster import policy_text
 from scaler.commands.running import (
     GC_THRESHOLDS,
     add_policy_argument,
@@ -14,7 +15,6 @@ from scaler.commands.running import (
     own_pod,
     status_url,
 )
-from scaler.commands.scaled_objects import policy_text
 from scaler.settings import ActuatorSettings, Address
 
 LEASE = "kueue-gpu-scaler-actuator"
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         return refuse(f"no good certificates:\n{error}")
     except (NoClusterError, OSError) as error:
         return refuse(str(error))
-    return 0
+    return Exit.DONE
 
 
 def _settings(args: argparse.Namespace) -> ActuatorSettings:

@@ -29,7 +29,6 @@ class Exit(IntEnum):
     """Ended by Ctrl-C."""
 
 
-BAD_INPUT = Exit.BAD_INPUT
 _EXAMPLES = "examples:"
 POLICY = Path("/etc/kueue-gpu-scaler/policy.yaml")
 """Where a pod has its policy mounted."""
@@ -76,4 +75,4 @@ def address(text: str) -> Address:
 def refuse(message: str) -> int:
     """Say on standard error what is wrong, and give the exit code of bad input."""
     sys.stderr.write(f"{program()}: {message}\n")
-    return BAD_INPUT
+    return Exit.BAD_INPUT

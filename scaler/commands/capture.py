@@ -4,17 +4,18 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, assert_never
 
-from scaler.commands.arguments import Commands, examples, program, refuse
-from scaler.commands.names import Named, Sort, named
-from scaler.commands.scaled_objects import (
+from scaler.commands.arguments import Commands, Exit, examples, program, refuse
+from scaler.commands.cluster import (
     add_live_arguments,
+    also_asked,
     look_at,
     parsed_policy,
     policy_text,
     unknown,
 )
+from scaler.commands.names import Named, Sort, named
 
 if TYPE_CHECKING:
     from scaler.bundle import Bundle
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
     except OSError as error:
         return refuse(f"{args.folder} can't be written: {error.strerror or error}")
     _tell(args.folder, captured, written, out)
-    return 0
+    return Exit.DONE
 
 
 def _check_folder(folder: Path) -> None:
@@ -88,15 +89,13 @@ def _captured(args: argparse.Namespace) -> "Captured":
     """
     from scaler.commands.capture_files import Captured, Copies
     from scaler.commands.capture_samples import collect
-    from scaler.core.account.readers import own_ref
 
     what = named(args.what, args.namespace)
     text = policy_text(args.policy)
     policy = parsed_policy(text, args.policy)
     copies = Copies()
-    also = (own_ref(what.name),) if what.sort is Sort.WORKLOAD else ()
     whole = what.sort is Sort.WORKER_SCALE
-    look = look_at(args, policy, keeper=copies, whole=whole, also=also)
+    look = look_at(args, policy, keeper=copies, whole=whole, also=also_asked(what))
     refusal = unknown(look, what)
     if refusal is not None:
         raise ValueError(refusal)
@@ -114,7 +113,6 @@ def _captured(args: argparse.Namespace) -> "Captured":
 
 def _triggers(look: "Look", what: Named) -> "tuple[Kind | None, tuple[TriggerRef, ...]]":
     """Give the kind of what is captured, and the triggers that decide for it."""
-    from scaler.core.account.readers import own_ref
     from scaler.core.model import Kind
     from scaler.core.scales import refs_of_scale
     from scaler.core.trigger import TriggerRef
@@ -126,12 +124,14 @@ def _triggers(look: "Look", what: Named) -> "tuple[Kind | None, tuple[TriggerRef
             scale = look.snapshot.worker_scales[what.name]
             return Kind.WORKER_SCALES, refs_of_scale(look.snapshot, scale)
         case Sort.WORKLOAD:
-            return None, (own_ref(what.name),)
+            return None, also_asked(what)
         case Sort.CLUSTER_QUEUE:
             queue = what.name[1]
             metadata = {"signal": "queue", "clusterQueue": queue, "unit": "gpus"}
             name = f"clusterqueue/{queue}"
             return None, (TriggerRef.of(namespace="", name=name, metadata=metadata),)
+        case _:
+            assert_never(what.sort)
 
 
 def _tell(folder: Path, captured: "Captured", written: "Sequence[Written]", out: TextIO) -> None:

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scaler.commands.arguments import Commands, add_cluster_arguments, examples, refuse
+from scaler.commands.arguments import Commands, Exit, add_cluster_arguments, examples, refuse
 
 if TYPE_CHECKING:
     from scaler.commands.check_files import Checked, Finding
 
-OK, BAD_INPUT = 0, 2
 _STDIN = "-"
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         from scaler.policyfile import schema
 
         out.write(schema())
-        return OK
+        return Exit.DONE
     if not args.paths and not args.live:
         return refuse("check takes at least one PATH, - for stdin, --live or --schema")
     from scaler.commands.check_files import Severity, read_files
@@ -86,7 +85,7 @@ def run(args: argparse.Namespace, out: TextIO) -> int:
         _print_json(findings, out)
     else:
         _print_text(findings, checked, out)
-    return BAD_INPUT if any(one.severity is Severity.ERROR for one in findings) else OK
+    return Exit.BAD_INPUT if any(one.severity is Severity.ERROR for one in findings) else Exit.DONE
 
 
 def all_findings(checked: "Checked") -> "tuple[Finding, ...]":

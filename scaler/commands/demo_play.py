@@ -15,6 +15,7 @@ from typing import TextIO
 from scaler import log
 from scaler.actuation import Actuation
 from scaler.app import App
+from scaler.commands.arguments import Exit
 from scaler.settings import ActuatorSettings, Address, Settings, SourceSettings
 from scaler.sim.clock import FastClock
 from scaler.sim.cluster import Cluster
@@ -22,7 +23,6 @@ from scaler.sim.demo import Demo
 from scaler.sim.scenario import furnish, policy
 from scaler.sim.timeline import StepFailedError
 
-FAILED = 1
 ANY_PORT = Address(host="127.0.0.1", port=0)
 
 
@@ -61,8 +61,8 @@ def _play(cluster: Cluster, *, grpc: Address, status: Address, out: TextIO) -> i
             _linger(demo)
     except StepFailedError as error:
         sys.stderr.write(f"kueue-gpu-scaler demo: {error}\n")
-        return FAILED
-    return 0
+        return Exit.FAILED
+    return Exit.DONE
 
 
 def _linger(demo: Demo) -> None:

@@ -2,17 +2,18 @@
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, assert_never
 
 from scaler.commands.arguments import Commands, examples, refuse
-from scaler.commands.names import Named, Sort, named
-from scaler.commands.scaled_objects import (
+from scaler.commands.cluster import (
     add_live_arguments,
+    also_asked,
     look_at,
     parsed_policy,
     policy_text,
     unknown,
 )
+from scaler.commands.names import Named, Sort, named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,13 +107,8 @@ def _told(
             return explained.cluster_queue(look, what.name[1], out, as_json=as_json)
         case Sort.WORKLOAD:
             return explained.workload(look, what.name, out, as_json=as_json)
-
-
-def _also(what: Named | None) -> "tuple[TriggerRef, ...]":
-    """Ask for a Workload's own readings, whether a trigger speaks of it or not."""
-    from scaler.core.account.readers import own_ref
-
-    return (own_ref(what.name),) if what is not None and what.sort is Sort.WORKLOAD else ()
+        case _:
+            assert_never(what.sort)
 
 
 def _of_cluster(args: argparse.Namespace, what: Named | None) -> "Look":
@@ -123,7 +119,7 @@ def _of_cluster(args: argparse.Namespace, what: Named | None) -> "Look":
     """
     policy = parsed_policy(policy_text(args.policy), args.policy)
     whole = what is not None and what.sort is Sort.WORKER_SCALE
-    return look_at(args, policy, whole=whole, also=_also(what))
+    return look_at(args, policy, whole=whole, also=also_asked(what))
 
 
 def _of_bundle(
@@ -140,7 +136,7 @@ def _of_bundle(
 
     if not args.bundle.is_dir():
         raise ValueError(f"{args.bundle} is no folder; a bundle is")
-    bundle = load(args.bundle, also=_also(what))
+    bundle = load(args.bundle, also=also_asked(what))
     if what is None and bundle.scale is not None:
         what = Named(sort=Sort.WORKER_SCALE, name=bundle.scale)
     want = Wanted(usage=frozenset(bundle.snapshot.usage), queries={})

@@ -21,8 +21,6 @@ from scaler.view_account import queue_lines, shown_queue, shown_workload, worklo
 from scaler.view_plan import Explained, plan_lines, shown_plan
 from scaler.view_remedy import explained_lines, shown_explained
 
-OK, BAD_INPUT, HOLD = Exit.DONE, Exit.BAD_INPUT, Exit.HOLD
-
 
 def triggers(look: Look, refs: Sequence[TriggerRef], out: TextIO, *, as_json: bool) -> int:
     """Explain triggers; JSON is one object for one trigger, else a list."""
@@ -48,7 +46,7 @@ def worker_scale(look: Look, name: Name, out: TextIO, *, as_json: bool) -> int:
     else:
         _print(plan_lines(plan, found, now=look.at), out)
     code = exit_code(decisions)
-    return HOLD if code == OK and plan.cause is Cause.SOURCE_UNKNOWN else code
+    return Exit.HOLD if code == Exit.DONE and plan.cause is Cause.SOURCE_UNKNOWN else code
 
 
 def cluster_queue(look: Look, name: str, out: TextIO, *, as_json: bool) -> int:
@@ -58,7 +56,7 @@ def cluster_queue(look: Look, name: str, out: TextIO, *, as_json: bool) -> int:
         _print_json(shown_queue(account), out)
     else:
         _print(queue_lines(account, now=look.at), out)
-    return HOLD if account.unknown else OK
+    return Exit.HOLD if account.unknown else Exit.DONE
 
 
 def workload(look: Look, name: Name, out: TextIO, *, as_json: bool) -> int:
@@ -74,15 +72,15 @@ def workload(look: Look, name: Name, out: TextIO, *, as_json: bool) -> int:
     else:
         _print(workload_lines(account, now=look.at), out)
     code = exit_code(one.decision for one in account.resting)
-    return HOLD if code == OK and account.unknown else code
+    return Exit.HOLD if code == Exit.DONE and account.unknown else code
 
 
 def exit_code(decisions: Iterable[Decision]) -> int:
     """Give 2 where metadata is malformed, else 3 where one holds, else 0."""
     statuses = {decision.status for decision in decisions}
     if Status.INVALID in statuses:
-        return BAD_INPUT
-    return HOLD if Status.HOLD in statuses else OK
+        return Exit.BAD_INPUT
+    return Exit.HOLD if Status.HOLD in statuses else Exit.DONE
 
 
 def _explained(look: Look, ref: TriggerRef) -> Explained:

@@ -50,6 +50,10 @@ DEFAULT_THRESHOLDS = Thresholds(
 )
 
 
+PROVISIONING_TIMEOUT = 900.0
+"""Seconds for a node to come, where no pool says another time."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
     """One scale target's nodes."""
@@ -61,7 +65,7 @@ class Pool:
     """What one node offers to jobs; `pods` included where given."""
     max_nodes: int
     spare_nodes: int = 0
-    provisioning_timeout: float = 900.0
+    provisioning_timeout: float = PROVISIONING_TIMEOUT
     """Seconds."""
     not_ready_grace: float = 300.0
     """Seconds."""
@@ -115,6 +119,11 @@ class PrometheusSettings:
     selector: str = ""
     """Label matchers for every metric of the profile, as `job="nvidia-dcgm-exporter"`."""
     custom: CustomProfile | None = None
+
+    @property
+    def matchers(self) -> str:
+        """Give the selector without the braces that some write around it."""
+        return self.selector.strip().removeprefix("{").removesuffix("}").strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,10 +34,14 @@ def amount(resource: str, text: str | float) -> int:
 
 
 def format_amount(resource: str, value: int) -> str:
-    """Write an amount as Kubernetes does; of cpu in whole ones where it is so many."""
-    if resource != "cpu":
+    """Write an amount as a manifest has it, exactly: cores of cpu, binary units of bytes."""
+    if resource == "cpu":
+        return f"{value // 1000}.{value % 1000:03}".rstrip("0").rstrip(".")
+    if "/" in resource or resource == "pods" or not value:
         return str(value)
-    return f"{value}m" if value % 1000 else str(value // 1000)
+    units = reversed(_BINARY.items())
+    unit, size = next((one for one in units if value % one[1] == 0), ("", 1))
+    return f"{value // size}{unit}"
 
 
 def amounts(quantities: Mapping[str, str | int | float]) -> Amounts:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from scaler.core.demand.cohorts import Slot
+from scaler.core.demand.cohorts import Slot, quotas_of
 from scaler.core.demand.granted import assigned_flavor, quota_of, usage
 from scaler.core.demand.holds import NOT_HELD, held_sets
 from scaler.core.model import Amounts, Instant, Name, Pod, Workload
@@ -93,13 +93,8 @@ def quota_lines(snapshot: Snapshot) -> Iterator[QuotaLine]:
     """Give every quota of an extended resource, and what is used where there is none."""
     held = _held(snapshot)
     for name, queue in snapshot.cluster_queues.items():
-        nominal = {
-            (flavor, resource): quota.nominal
-            for group in queue.groups
-            for flavor, quotas in group.flavors
-            for resource, quota in quotas
-            if is_extended(resource)
-        }
+        quotas = quotas_of(queue.groups)
+        nominal = {slot: quota.nominal for slot, quota in quotas.items() if is_extended(slot[1])}
         used = _used(snapshot, name)
         for flavor, resource in sorted({*nominal, *used}):
             yield QuotaLine(

@@ -69,10 +69,11 @@ class ChangeLog:
             self._policy = state.policy
             self._telemetry.policy_refused.inc(1 if state.policy.problems else 0)
         self._would &= state.decisions.keys()
-        for ref in self._before.keys() - state.decisions.keys():
-            del self._before[ref]
         for ref in changed:
             self._one(ref, state.decisions[ref])
+        if len(self._before) > len(state.decisions):  # with each publication it would cost
+            for gone in self._before.keys() - state.decisions.keys():
+                del self._before[gone]
 
     def _one(self, ref: TriggerRef, decision: Decision) -> None:
         self._telemetry.changes.labels(decision.reason).inc()

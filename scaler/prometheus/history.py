@@ -106,8 +106,7 @@ def _selectors(
     matchers: tuple[str, ...],
 ) -> Iterable[str]:
     """Give a signal's selectors, one for each way in which series name their pod."""
-    given = settings.selector.strip().removeprefix("{").removesuffix("}").strip()
-    more = [*filter(None, (given.rstrip(","),)), *matchers]
+    more = [*filter(None, (settings.matchers.rstrip(","),)), *matchers]
     if signal.void_on_slices and profile.instance_label is not None:
         more.append(f"{profile.instance_label}=~{_any_of(sorted(profile.whole_instances))}")
     for namespace_label, pod_label in profile.pod_labels:

@@ -149,7 +149,7 @@ def _quoted(name: str) -> str:
 def _scope(*, settings: PrometheusSettings, window: float, at: float) -> _Scope:
     return _Scope(
         profile=metric_profile(settings),
-        matchers=settings.selector.strip().removeprefix("{").removesuffix("}").strip(),
+        matchers=settings.matchers,
         window=_short(window),
         step=_duration(settings.scrape_interval / 2),
         start=_number(round(at - window + 0.001, 3)),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
 from scaler.core.decision import Decision, Status
@@ -12,7 +12,7 @@ from scaler.core.reasons import Reason
 from scaler.observer.observer import refs_of
 from scaler.status.tenants import tenants
 from scaler.store import State, Store
-from scaler.telemetry import PREFIX, Telemetry
+from scaler.telemetry import Telemetry, gauge
 
 TRIGGER = ("namespace", "scaled_object", "metric")
 
@@ -78,20 +78,16 @@ def _distinct(metric: Metric) -> Metric:
     return metric
 
 
-def _gauge(name: str, text: str, labels: Iterable[str] = ()) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=tuple(labels))
-
-
 def _trigger(decision: Decision) -> tuple[str, str, str]:
     return (decision.namespace, decision.name, decision.metric)
 
 
 def _decisions(decisions: Iterable[Decision]) -> Iterator[Metric]:
-    value = _gauge("decision_value", "Value answered to KEDA; absent while in HOLD.", TRIGGER)
-    active = _gauge("decision_active", "1 = active; absent while in HOLD.", TRIGGER)
-    reason = _gauge("decision_reason", "1 for the reason in force.", (*TRIGGER, "status", "reason"))
-    hold = _gauge("hold", "1 while the trigger is in HOLD, by cause.", (*TRIGGER, "reason"))
-    size = _gauge("target_size", "The target's size now, where it is known.", TRIGGER)
+    value = gauge("decision_value", "Value answered to KEDA; absent while in HOLD.", TRIGGER)
+    active = gauge("decision_active", "1 = active; absent while in HOLD.", TRIGGER)
+    reason = gauge("decision_reason", "1 for the reason in force.", (*TRIGGER, "status", "reason"))
+    hold = gauge("hold", "1 while the trigger is in HOLD, by cause.", (*TRIGGER, "reason"))
+    size = gauge("target_size", "The target's size now, where it is known.", TRIGGER)
     for decision in decisions:
         labels = _trigger(decision)
         reason.add_metric((*labels, decision.status, decision.reason), 1.0)
@@ -107,10 +103,10 @@ def _decisions(decisions: Iterable[Decision]) -> Iterator[Metric]:
 
 def _idle(decisions: Iterable[Decision]) -> Iterator[Metric]:
     labels = ("namespace", "scaled_object", "workload", "component")
-    seconds = _gauge("idle_seconds", "Seconds since the last busy sample, as far as seen.", labels)
-    limit = _gauge("idle_after_seconds", "The limit of idle_seconds.", labels)
-    gpus = _gauge("judged_gpus", "GPUs that the component's live pods request.", labels)
-    would = _gauge("dry_run_would_be_idle", "1 = idle, but for the dry run.", labels)
+    seconds = gauge("idle_seconds", "Seconds since the last busy sample, as far as seen.", labels)
+    limit = gauge("idle_after_seconds", "The limit of idle_seconds.", labels)
+    gpus = gauge("judged_gpus", "GPUs that the component's live pods request.", labels)
+    would = gauge("dry_run_would_be_idle", "1 = idle, but for the dry run.", labels)
     for decision in decisions:
         idle = decision.idle
         if idle is None:
@@ -126,8 +122,8 @@ def _idle(decisions: Iterable[Decision]) -> Iterator[Metric]:
 
 def _demand(decisions: Iterable[Decision]) -> Iterator[Metric]:
     labels = ("cluster_queue", "class")
-    workloads = _gauge("workloads", "Workloads of a ClusterQueue by class.", labels)
-    gpus = _gauge("workload_gpus", "GPUs that those Workloads ask for.", labels)
+    workloads = gauge("workloads", "Workloads of a ClusterQueue by class.", labels)
+    gpus = gauge("workload_gpus", "GPUs that those Workloads ask for.", labels)
     seen: set[tuple[str, str]] = set()
     for decision in decisions:
         for count in decision.queue.classes if decision.queue else ():
@@ -141,7 +137,7 @@ def _demand(decisions: Iterable[Decision]) -> Iterator[Metric]:
 
 
 def _pools(decisions: Iterable[Decision]) -> Iterator[Metric]:
-    nodes = _gauge("pool_nodes", "Nodes of a pool by state.", ("pool", "state"))
+    nodes = gauge("pool_nodes", "Nodes of a pool by state.", ("pool", "state"))
     seen: set[str] = set()
     for decision in decisions:
         pool = decision.queue.pool if decision.queue else None
@@ -155,9 +151,9 @@ def _pools(decisions: Iterable[Decision]) -> Iterator[Metric]:
 
 
 def _sources(state: State, now: Instant) -> Iterator[Metric]:
-    age = _gauge("source_age_seconds", "Seconds since a source's last sign of life.", ("source",))
-    up = _gauge("source_up", "1 = synced and without a problem.", ("source",))
-    skipped = _gauge("undecodable_objects", "Objects skipped now.", ("kind",))
+    age = gauge("source_age_seconds", "Seconds since a source's last sign of life.", ("source",))
+    up = gauge("source_up", "1 = synced and without a problem.", ("source",))
+    skipped = gauge("undecodable_objects", "Objects skipped now.", ("kind",))
     for kind, source in state.snapshot.sources.items():
         if not source.installed:
             continue  # most clusters lack a kind or two: that is no fault, and HOLD where it is one
@@ -186,6 +182,6 @@ def _policy(state: State) -> Iterator[Metric]:
         ("policy_hot_reload", "1 = the file can be updated while running.", float(policy.hot)),
         ("policy_dry_run", "1 = dry run by default.", float(bool(policy.policy.defaults.dry_run))),
     ):
-        family = _gauge(name, text)
+        family = gauge(name, text)
         family.add_metric((), value)
         yield family

@@ -4,16 +4,16 @@ There are as many series as GPU pods that run, as quotas of extended resources, 
 the cluster's own sizes bound them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 
 from scaler.core.model import Instant
 from scaler.core.policy import Prices
 from scaler.core.profile import metric_profile
 from scaler.core.tenancy import gpu_pods, quota_lines, waits
 from scaler.store import State
-from scaler.telemetry import PREFIX
+from scaler.telemetry import gauge
 
 QUOTA = ("cluster_queue", "cohort", "flavor", "resource")
 HOLDER = (
@@ -36,12 +36,8 @@ def tenants(state: State, now: Instant) -> Iterator[Metric]:
     yield _prices(state.policy.policy.prices)
 
 
-def _gauge(name: str, text: str, labels: Iterable[str]) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"{PREFIX}_{name}", text, labels=tuple(labels))
-
-
 def _pods(state: State) -> Metric:
-    gpus = _gauge("pod_gpus", "GPUs (or slices) of a pod that runs, and whose they are.", HOLDER)
+    gpus = gauge("pod_gpus", "GPUs (or slices) of a pod that runs, and whose they are.", HOLDER)
     profile = metric_profile(state.policy.policy.prometheus)
     for pod in gpu_pods(state.snapshot, profile):
         gpus.add_metric([str(getattr(pod, label)) for label in HOLDER], pod.devices)
@@ -50,7 +46,7 @@ def _pods(state: State) -> Metric:
 
 def _quota(state: State) -> Iterator[Metric]:
     families = {
-        part: _gauge(f"quota_{part}", f"{text} ({unit}).", QUOTA)
+        part: gauge(f"quota_{part}", f"{text} ({unit}).", QUOTA)
         for part, text, unit in (
             ("nominal", "Nominal quota of a ClusterQueue", "extended resources"),
             ("used", "Quota that Workloads were admitted on", "less reclaimed pods"),
@@ -66,7 +62,7 @@ def _quota(state: State) -> Iterator[Metric]:
 
 
 def _waits(state: State, now: Instant) -> Metric:
-    longest = _gauge(
+    longest = gauge(
         "oldest_wait_seconds",
         "How long the Workload that waits the longest does, by standing.",
         ("cluster_queue", "class"),
@@ -77,7 +73,7 @@ def _waits(state: State, now: Instant) -> Metric:
 
 
 def _prices(prices: Prices) -> Metric:
-    price = _gauge(
+    price = gauge(
         "price_per_gpu_hour",
         "Price in the policy, by flavor, else by model, else (without either) of any GPU.",
         ("flavor", "model", "currency"),

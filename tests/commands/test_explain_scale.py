@@ -1,29 +1,17 @@
 """`explain workerscale/NAME` says what becomes of its workers, why, and what is done now."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from scaler.core.model import Kind
 from scaler.sim.patches import Document
-from scaler.sim.scenario_ray import SIM, SIM_WORKERS, furnish_ray
-from tests.commands.furnished import NOBODY, Furnished, explained, furnished
+from scaler.sim.scenario_ray import SIM, SIM_WORKERS
+from tests.commands.furnished import Furnished, explained
 from tests.commands.situations import without_prometheus
 
 NAMESPACE, NAME = SIM_WORKERS
-
-
-@pytest.fixture
-def ray(tmp_path: Path) -> Iterator[Furnished]:
-    """A RayCluster that has rested for long, and a WorkerScale whose size is known."""
-    with furnished(tmp_path) as one:
-        furnish_ray(one.cluster, scaler_address=NOBODY)
-        one.pass_time(120)
-        one.cluster.set_load(SIM, percent=0)
-        one.pass_time(900)
-        yield one
 
 
 def set_scale(cluster: Furnished, *, replicas: int, size: int | None = 2) -> None:

@@ -1,7 +1,6 @@
 """`explain workload/NAME` says its class, where it counts, and what its GPUs do."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +9,9 @@ import pytest
 from scaler.core.model import Kind
 from scaler.sim.patches import Document
 from scaler.sim.scenario import POOL_SCALER, VISION
-from scaler.sim.scenario_ray import SIM, SIM_WORKERS, furnish_ray
-from tests.commands.furnished import NOBODY, Furnished, furnished
+from scaler.sim.scenario_ray import SIM, SIM_WORKERS
+from tests.commands.furnished import Furnished
 from tests.commands.situations import beyond_quota, queued, without_prometheus
-
-
-@pytest.fixture
-def ray(tmp_path: Path) -> Iterator[Furnished]:
-    """A RayCluster that has rested for long, with a WorkerScale on its workers."""
-    with furnished(tmp_path) as one:
-        furnish_ray(one.cluster, scaler_address=NOBODY)
-        one.pass_time(120)
-        one.cluster.set_load(SIM, percent=0)
-        one.pass_time(900)
-        yield one
 
 
 def workloads(cluster: Furnished, namespace: str) -> list[str]:

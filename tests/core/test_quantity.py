@@ -139,9 +139,16 @@ def test_amount_of_any_text(text: str) -> None:
 
 @given(st.sampled_from(["cpu", "memory", "nvidia.com/gpu"]), st.integers(0, 10**15))
 def test_law_an_amount_that_was_written_reads_as_it_was(resource: str, value: int) -> None:
-    """Whole cores as such, others as millicores."""
+    """In the units of a manifest, and still exactly."""
     assert amount(resource, format_amount(resource, value)) == value
     assert format_amount("cpu", 4000) == "4"
+    assert [format_amount("cpu", each) for each in (500, 1250, 0)] == ["0.5", "1.25", "0"]
+    assert [format_amount("memory", each) for each in (1536 << 20, 1001, 0)] == [
+        "1536Mi",
+        "1001",
+        "0",
+    ]
+    assert format_amount("nvidia.com/gpu", 1024) == "1024"
 
 
 def test_amounts() -> None:

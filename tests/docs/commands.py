@@ -15,7 +15,6 @@ from tests.docs.blocks import COMMANDS, OBJECTS, ROOT, Block, blocks_of
 from tests.docs.objects import POLICY, written
 
 SECONDS = 180.0
-"""For one block."""
 COPIED = ("deploy", "docs")
 LINKED = ("Makefile", "README.md", ".venv")
 ELSEWHERE = ("kubectl", "oc", "helm", "docker", "podman", "kind")
@@ -68,7 +67,9 @@ class Workplace:
     """The real one; without it every command for a cluster is refused."""
     policy: str = ""
     """What `policy.yaml` holds; without it, the one that is shipped."""
-    _behind: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    seconds: float = SECONDS
+    """For one block."""
+    _behind: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def prepare(self, page: str) -> None:
         """Lay out the folder; a block with `file` is a file of that name."""
@@ -93,45 +94,38 @@ class Workplace:
             CommandError: it ended with another exit code than the block tells, or did not end.
         """
         if "background" in block.marks:
-            self._begin(block)
+            self._behind.append(self._started(block, output=subprocess.DEVNULL))
             return ""
+        process = self._started(block, output=subprocess.PIPE)
         try:
-            ended = subprocess.run(
-                [*SHELL, block.text],
-                cwd=self.folder,
-                env=self._environment(block),
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=SECONDS,
-                check=False,
-            )
+            output, errors = process.communicate(timeout=self.seconds)
         except subprocess.TimeoutExpired as late:
-            raise CommandError(f"{block.place}: it does not end within {SECONDS:.0f} s") from late
-        if ended.returncode not in exit_codes(block):
-            said = (ended.stdout[-1500:] + ended.stderr[-1500:]).strip()
-            raise CommandError(f"{block.place}: exit code {ended.returncode}: {said}")
-        return ended.stdout
+            what = f"{block.place}: it does not end within {self.seconds:.0f} s"
+            raise CommandError(what) from late
+        finally:
+            _end(process, signal.SIGKILL)
+        if process.returncode not in exit_codes(block):
+            said = (output[-1500:] + errors[-1500:]).strip()
+            raise CommandError(f"{block.place}: exit code {process.returncode}: {said}")
+        return output
 
     def leave(self) -> None:
         """End what runs in the background."""
         for process in self._behind:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGTERM)
-            process.wait(timeout=SECONDS)
+            _end(process, signal.SIGTERM)
         self._behind.clear()
 
-    def _begin(self, block: Block) -> None:
-        self._behind.append(
-            subprocess.Popen(
-                [*SHELL, block.text],
-                cwd=self.folder,
-                env=self._environment(block),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+    def _started(self, block: Block, *, output: int) -> "subprocess.Popen[str]":
+        """Start it in a session of its own, so that what it starts can be ended with it."""
+        return subprocess.Popen(
+            [*SHELL, block.text],
+            cwd=self.folder,
+            env=self._environment(block),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            text=True,
+            start_new_session=True,
         )
 
     def _environment(self, block: Block) -> dict[str, str]:
@@ -153,6 +147,14 @@ class Workplace:
         if self.kubectl:
             _script(self.folder / ".programs" / "kubectl", f'exec {self.kubectl} "$@"')
             _script(self.folder / ".dry-run" / "kubectl", _dry(self.kubectl))
+
+
+def _end(process: "subprocess.Popen[str]", number: signal.Signals) -> None:
+    """End a block with all that it started, where it has not ended."""
+    if process.poll() is None:
+        os.killpg(process.pid, number)
+    with process:  # closes its pipes
+        process.wait(timeout=SECONDS)
 
 
 def exit_codes(block: Block) -> frozenset[int]:

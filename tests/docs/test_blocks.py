@@ -7,6 +7,7 @@ import pytest
 from tests.docs.blocks import Block, pages, read_blocks
 from tests.docs.commands import CommandError, Where, where, workplace
 from tests.docs.objects import documents, written
+from tests.e2e.waiting import until
 
 PAGE = """
 # A page
@@ -120,6 +121,16 @@ def test_exit_code_that_is_told(tmp_path: Path) -> None:
         place.run(command("exit 3", exit="3"))
         with pytest.raises(CommandError):
             place.run(command("true", exit="3"))
+
+
+def test_command_that_does_not_end(tmp_path: Path) -> None:
+    """Nor does it leave behind what it started."""
+    with workplace("README.md", tmp_path) as place:
+        place.seconds = 1.0
+        with pytest.raises(CommandError, match=r"page\.md:1: it does not end within"):
+            place.run(command("sleep 600 &\necho $! > started\nwait"))
+    started = Path("/proc", (tmp_path / "started").read_text().strip())
+    until(lambda: not started.exists(), "what it started is gone", within=10)
 
 
 def test_no_cluster_is_reached(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -30,10 +32,14 @@ class Asker:
         return self.program.log.read_text().splitlines()[-1]
 
 
-def asker(
+@contextmanager
+def asking(
     programs: Programs, name: str, module: str, *addresses: str, questions: object, folder: Path
-) -> Asker:
-    """Start a module of this package; give back when it has had its first answers."""
+) -> Iterator[Asker]:
+    """Run a module of this package once it has had its first answers.
+
+    It ends with the block, however that ends: left behind it would ask until the end of the run.
+    """
     file = folder / f"{name}.json"
     file.write_text(json.dumps(questions))
     command = [sys.executable, "-m", module, *addresses, str(file.resolve())]
@@ -42,8 +48,12 @@ def asker(
     def asks() -> bool:
         return not started.program.runs or LOADED in started.program.log.read_text()
 
-    until(asks, name, within=STARTED)
-    return started
+    try:
+        until(asks, name, within=STARTED)
+        yield started
+    finally:
+        if started.program.runs:
+            programs.stop(started.program)
 
 
 def question(scaled_object: Object) -> Question:

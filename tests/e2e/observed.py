@@ -13,7 +13,7 @@ from tests.e2e.passage import Passage
 from tests.e2e.prometheus import Prometheus
 from tests.e2e.service import Installation
 from tests.e2e.sizes import Sizes
-from tests.e2e.waiting import NeverCameError, pause, until
+from tests.e2e.waiting import NeverCameError, pause, though_late, until
 from tests.e2e.ward import COOLDOWN, IDLE_AFTER, POOL, POOL_SIZE, SIZES
 from tests.e2e.world import World
 
@@ -110,8 +110,14 @@ class Patients:
     def holds(
         self, names: Sequence[str], reasons: Sequence[str], since: float, *, within: float = 20.0
     ) -> float:
-        """Wait until each replica answers HOLD for each name; give the seconds since a time."""
-        self._wait(lambda: self.held(names, reasons), f"HOLD by {reasons} for {names}", within)
+        """Wait until each replica answers HOLD for each name; give the seconds since a time.
+
+        Raises:
+            NeverCameError: one does not, with all answers in the message.
+            AssertionError: no patient may be given another size meanwhile, and one was.
+        """
+        with though_late(lambda: self.unchanged(since)):
+            self._wait(lambda: self.held(names, reasons), f"HOLD by {reasons} for {names}", within)
         return time.monotonic() - since
 
     def held(self, names: Sequence[str], reasons: Sequence[str]) -> bool:

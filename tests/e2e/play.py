@@ -11,17 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
 
-import requests
-import urllib3
-
-from tests.e2e.waiting import NeverCameError
+from tests.e2e.waiting import LATE, gravest
 from tests.e2e.world import Scenario, World
 from tests.report import Report, say
 
 SIDE_BY_SIDE = 5
 """Scenarios at the same time: they wait more than they work."""
-LATE = (NeverCameError, TimeoutError, requests.Timeout, urllib3.exceptions.TimeoutError)
-"""What did not come in time, our own requests among it."""
 KEPT = (
     "ScaledObject",
     "HorizontalPodAutoscaler",
@@ -188,20 +183,6 @@ class Play:
         with suppress(Exception):
             decisions = self.world.scaler.decisions()
             (folder / "decisions.json").write_text(json.dumps(decisions, indent=1))
-
-
-def gravest(error: BaseException) -> BaseException:
-    """Give what counts of an error and of all that it came on top of.
-
-    Where what must never happen did, nothing is heard any more of what came late while it was
-    cleaned up.
-    """
-    chain = [error]
-    while (before := chain[-1].__cause__ or chain[-1].__context__) is not None:
-        if chain[-1].__suppress_context__ and chain[-1].__cause__ is None:
-            break
-        chain.append(before)
-    return next((each for each in reversed(chain) if not isinstance(each, LATE)), error)
 
 
 def in_rows(chosen: Sequence[Scenario]) -> list[list[Scenario]]:

@@ -10,14 +10,12 @@ run below .build/runs/.
 import argparse
 import os
 import shutil
-import signal
 import sys
 import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import FrameType
 
 from tests.e2e import builds, deployed
 from tests.e2e.answers import Stub
@@ -32,6 +30,7 @@ from tests.e2e.service import Installation
 from tests.e2e.stack import INSTALLATIONS, Stack, stack
 from tests.e2e.watching import write_targets
 from tests.e2e.world import Scenario, World
+from tests.ending import end_in_order
 from tests.golang import BUILT, CannotBuildError, build
 from tests.report import Report, say
 
@@ -39,15 +38,12 @@ RUNS = BUILT / "runs"
 KEPT = 5
 """Folders of earlier runs that stay."""
 CPU_NODES = 2
-ENDS = (signal.SIGTERM, signal.SIGHUP)
-"""Ways to be told to end, beside Ctrl-C."""
 
 
 def main(arguments: Sequence[str]) -> int:
     """Play the chosen scenarios; give the exit code."""
     given = _arguments(arguments)
-    for number in ENDS:
-        signal.signal(number, _interrupt)
+    end_in_order()
     report = Report(title="e2e")
     try:
         needs(sys.platform)
@@ -96,11 +92,6 @@ def _play_all(given: argparse.Namespace, report: Report) -> None:
         play = Play(world=there, report=report, results=given.results)
         play.all(chosen)
         say(f"all played after {time.monotonic() - began:.0f} s")
-
-
-def _interrupt(_: int, __: FrameType | None) -> None:
-    """End as Ctrl-C does, so that everything that was started is stopped."""
-    raise KeyboardInterrupt
 
 
 def _folder() -> Path:

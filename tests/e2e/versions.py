@@ -10,19 +10,16 @@ only what is missing there.
 
 import argparse
 import json
-import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 from tests.e2e.builds import KUBERNETES_VERSION, NEWEST_KEDA
 from tests.e2e.play import Line, write_lines
 from tests.e2e.scenarios import SCENARIOS, contract
+from tests.ending import end_in_order, run_in_order
 from tests.golang import BUILT, ROOT
 from tests.report import say
 
@@ -33,9 +30,6 @@ NEWEST_ONLY = ("F0c", "D1", "W1")
 """KEDA's race came with 2.20 or later; documents and dashboards are for the newest versions."""
 CONTRACT = tuple(each.id for each in contract.SCENARIOS)
 """What KEDA does; whichever Kueue is beside it."""
-ENDS = (signal.SIGTERM, signal.SIGHUP)
-DIES_WITH_US = ("setpriv", "--pdeathsig", "TERM") if shutil.which("setpriv") else ()
-"""Begins the command of a run that ends where we are killed; it comes with unshare."""
 AREAS = "GIFHUVTDWXC"
 """First letters of ids, in the page's order."""
 REPEATED = ("G5", "F0", "F8")
@@ -97,8 +91,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--resume", action="store_true", help="play only what is still missing")
     resume = parser.parse_args(arguments).resume
-    for number in ENDS:
-        signal.signal(number, _interrupt)
+    end_in_order()
     if not resume:
         forget(KEPT)
     found = {each.name: lines_of(each, kept=KEPT, resume=resume, ran=_ran) for each in VARIANTS}
@@ -167,11 +160,6 @@ def _kept_in(file: Path) -> list[Line]:
         return []
 
 
-def _interrupt(_: int, __: FrameType | None) -> None:
-    """End as Ctrl-C does: what was played is kept, and the run ends before us."""
-    raise KeyboardInterrupt
-
-
 def _ran(arguments: Sequence[str]) -> list[Line]:
     """Run the scenarios in a process of their own and give its lines.
 
@@ -182,14 +170,10 @@ def _ran(arguments: Sequence[str]) -> list[Line]:
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.json"
         command = [sys.executable, "-m", "tests.e2e.run", f"--results={results}", *arguments]
-        # In a group of its own: it is told once, by us, however we are.
-        process = subprocess.Popen([*DIES_WITH_US, *command], cwd=ROOT, process_group=0)
-        while process.poll() is None:
-            try:
-                process.wait()
-            except KeyboardInterrupt:
-                cut = True
-                process.terminate()
+        try:
+            run_in_order(command, folder=ROOT)
+        except KeyboardInterrupt:
+            cut = True
         lines = _kept_in(results)
     if cut:
         raise CutOffError(lines)

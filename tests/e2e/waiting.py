@@ -2,8 +2,12 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
+
+import requests
+import urllib3
 
 T = TypeVar("T")
 PAUSE = 0.1
@@ -12,6 +16,33 @@ PAUSE = 0.1
 
 class NeverCameError(AssertionError):
     """Something did not come to be in time."""
+
+
+LATE = (
+    NeverCameError,
+    TimeoutError,
+    requests.Timeout,
+    urllib3.exceptions.TimeoutError,
+    urllib3.exceptions.MaxRetryError,
+)
+"""What did not come in time, our own requests among it.
+
+MaxRetryError is what requests makes a ConnectTimeout of; on any other error it tells that one too.
+"""
+
+
+def gravest(error: BaseException) -> BaseException:
+    """Give what counts of an error and of all that it came on top of.
+
+    Where what must never happen did, nothing is heard any more of what came late while it was
+    cleaned up.
+    """
+    chain = [error]
+    while (before := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        if chain[-1].__suppress_context__ and chain[-1].__cause__ is None:
+            break
+        chain.append(before)
+    return next((each for each in reversed(chain) if not isinstance(each, LATE)), error)
 
 
 def until(look: Callable[[], T | None], what: str, *, within: float, every: float = PAUSE) -> T:
@@ -48,6 +79,18 @@ def throughout(look: Callable[[], object], what: str, *, seconds: float) -> None
         pause(PAUSE)
 
 
+@contextmanager
+def though_late(look: Callable[[], object]) -> Iterator[None]:
+    """Demand what must hold at the end, also where something did not come in time until then.
+
+    Else what must never happen would pass for lateness, which has a second try.
+    """
+    try:
+        yield
+    finally:
+        look()
+
+
 def together(*parts: Callable[[], T]) -> list[T]:
     """Play parts of a scenario side by side and give what each gives, in their order.
 
@@ -70,7 +113,7 @@ def together(*parts: Callable[[], T]) -> list[T]:
         thread.start()
     for thread in threads:
         thread.join()
-    for error in sorted(errors, key=lambda one: isinstance(one, NeverCameError)):
+    for error in sorted(errors, key=lambda one: isinstance(gravest(one), LATE)):
         raise error
     return [given[number] for number in range(len(parts))]
 

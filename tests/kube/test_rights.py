@@ -1,7 +1,7 @@
 """The table of rights is what the code uses: nothing is missing, and nothing is claimed in vain."""
 
 import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import get_args
 
@@ -21,7 +21,7 @@ from scaler.core.hold.steps import (
     Step,
     WriteStatus,
 )
-from scaler.core.model import Kind, Mark, SourceState
+from scaler.core.model import Mark
 from scaler.kube.api import JSON, Api, NoAnswerError, Stream
 from scaler.kube.events import EventWriter
 from scaler.kube.reflector import Reflector
@@ -40,6 +40,7 @@ from scaler.kube.writes import Writer
 from scaler.observer.announce import About
 from tests.actuator.leases import LeaseApi
 from tests.builders import NOW, make_scaled_object
+from tests.kube.keeping import KeepingSink
 from tests.kube.test_events import EventStore, News
 from tests.kube.worker_scales import a_scale
 
@@ -138,22 +139,6 @@ class Empty:
 ENDS = [f"/{each.plural}" for each in ACTUATOR_RESOURCES.values()]
 
 
-class Nowhere:
-    """Takes what is read, and keeps nothing of it."""
-
-    def listed(self, kind: Kind, records: Sequence[object], skipped: int) -> None:
-        """Take a list."""
-
-    def changed(self, kind: Kind, record: object) -> None:
-        """Take a change."""
-
-    def deleted(self, kind: Kind, key: object) -> None:
-        """Take a deletion."""
-
-    def state(self, kind: Kind, state: SourceState) -> None:
-        """Take how the source is."""
-
-
 def claimed(found: Iterable[Rule]) -> set[Used]:
     """Give single rights."""
     return {
@@ -165,7 +150,9 @@ def read(resources: Iterable[Resource]) -> set[Used]:
     """Let reflectors discover, list and watch; give what they needed."""
     recorder = Recorder(Empty())
     for resource in resources:
-        reflector = Reflector(api=recorder, resource=resource, sink=Nowhere(), clock=lambda: NOW)
+        reflector = Reflector(
+            api=recorder, resource=resource, sink=KeepingSink(), clock=lambda: NOW
+        )
         for _ in range(3):
             reflector.turn()
     return recorder.used

@@ -15,6 +15,10 @@ BUSY_GPU = 'DCGM_FI_PROF_GR_ENGINE_ACTIVE{exported_namespace="ml", exported_pod=
 SO = {"namespace": "ml", "scaled_object": "so"}
 SO_TEXT = 'namespace="ml", scaled_object="so", metric="m"'
 ON_NODE = {"node": "n1", "gpu": "3", "UUID": "GPU-3", "model": "A100"}
+BREACH = {"cause": "UsageLost", "namespace": "ml", "worker_scale": "ray"}
+BREACH_TEXT = 'cause="UsageLost", namespace="ml", worker_scale="ray"'
+CERTIFICATE = {"namespace": "gpu-scaler", "pod": "a", "port": "grpc", "certificate": "server"}
+CERTIFICATE_TEXT = 'namespace="gpu-scaler", pod="a", port="grpc", certificate="server"'
 TENANT = {"cohort": "all", "cluster_queue": "research", "namespace": "ml"}
 DAY = 86400
 
@@ -146,31 +150,21 @@ CASES: tuple[Case, ...] = (
     Case(
         alert="KueueGpuScalerHoldBreached",
         name="the first breach of a WorkerScale comes as a new series",
-        series=own(
-            "hold_breaches_total",
-            'cause="UsageLost", namespace="ml", worker_scale="ray"',
-            "_x5 1x20",
-        ),
+        series=own("hold_breaches_total", BREACH_TEXT, "_x5 1x20"),
         at="7m",
-        fires=({"cause": "UsageLost", "namespace": "ml", "worker_scale": "ray"},),
+        fires=(BREACH,),
     ),
     Case(
         alert="KueueGpuScalerHoldBreached",
         name="a further one raises it",
-        series=own(
-            "hold_breaches_total",
-            'cause="UsageLost", namespace="ml", worker_scale="ray"',
-            "1x30 2x9",
-        ),
+        series=own("hold_breaches_total", BREACH_TEXT, "1x30 2x9"),
         at="33m",
-        fires=({"cause": "UsageLost", "namespace": "ml", "worker_scale": "ray"},),
+        fires=(BREACH,),
     ),
     Case(
         alert="KueueGpuScalerHoldBreached",
         name="what was breached before is over",
-        series=own(
-            "hold_breaches_total", 'cause="UsageLost", namespace="ml", worker_scale="ray"', "1x40"
-        ),
+        series=own("hold_breaches_total", BREACH_TEXT, "1x40"),
         at="30m",
     ),
     Case(
@@ -214,23 +208,15 @@ CASES: tuple[Case, ...] = (
     Case(
         alert="KueueGpuScalerCertificateExpires",
         name="three days are left",
-        series=own(
-            "certificate_expiry_seconds",
-            'namespace="gpu-scaler", pod="a", port="grpc", certificate="server"',
-            f"{3 * DAY + 1200}x30",
-        ),
+        series=own("certificate_expiry_seconds", CERTIFICATE_TEXT, f"{3 * DAY + 1200}x30"),
         at="20m",
-        fires=({"namespace": "gpu-scaler", "pod": "a", "port": "grpc", "certificate": "server"},),
+        fires=(CERTIFICATE,),
         value="3d 0h 0m 0s",
     ),
     Case(
         alert="KueueGpuScalerCertificateExpires",
         name="a month is left",
-        series=own(
-            "certificate_expiry_seconds",
-            'namespace="gpu-scaler", pod="a", port="grpc", certificate="server"',
-            f"{30 * DAY}x30",
-        ),
+        series=own("certificate_expiry_seconds", CERTIFICATE_TEXT, f"{30 * DAY}x30"),
         at="20m",
     ),
     Case(

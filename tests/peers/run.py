@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.docs import longer
 from tests.e2e.builds import PROMETHEUS
 from tests.e2e.waiting import NeverCameError
+from tests.ending import end_in_order, run_in_order
 from tests.golang import BUILT, ROOT, CannotBuildError, build
 from tests.peers import (
     alerts,
@@ -35,6 +36,7 @@ COMPARE = Path(__file__).parent / "prometheus" / "compare.py"
 
 def main() -> int:
     """Try every part; give the exit code."""
+    end_in_order()
     report = Report(title="peers")
     _kueue(report)
     report.part("longer commands of the documents")
@@ -157,9 +159,12 @@ def _apt_get(*words: str, folder: str) -> str:
 def _compare(report: Report, prometheus: Path, promtool: Path) -> None:
     """Hold the embedded Prometheus against a real one; the comparison prints its own lines."""
     command = [sys.executable, str(COMPARE), f"--prometheus={prometheus}", f"--promtool={promtool}"]
-    code = subprocess.run(command, check=False).returncode
+    code = run_in_order(command, folder=ROOT)
     report.check("the embedded Prometheus answers as the real one", ok=code == 0, found=code)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -111,6 +111,17 @@ def test_a_sample_exactly_one_window_old_is_outside_in_either_version(
 # --- binding -----------------------------------------------------------------------------------
 
 
+def test_the_newest_sample_is_looked_for_no_further_back_than_the_server_does() -> None:
+    """However old a sample may be: 150 s and an hour ask the same."""
+    asked = {
+        fleet_queries(
+            settings=PrometheusSettings(), key=KEY, look_back=3600.0, max_age=max_age, at=NOW
+        )[FleetQuery.LATEST]
+        for max_age in (150.0, 3600.0)
+    }
+    assert len(asked) == 1
+
+
 def test_a_template_gets_its_namespace_and_workload_wherever_they_stand() -> None:
     """A template gets its namespace and workload wherever they stand."""
     template = 'sum(q{ns="$namespace"}) + sum(r{ns="${namespace}", w=~"$workload-.*"})'

@@ -7,25 +7,24 @@ from itertools import islice
 from scaler.core.account.readers import Reader, readers_of
 from scaler.core.decision import ClassCount
 from scaler.core.demand.admissibility import line_up
-from scaler.core.demand.cohorts import Ledger, Slot, trees
+from scaler.core.demand.cohorts import Ledger, Slot, quotas_of, trees
 from scaler.core.demand.granted import requested, usage
 from scaler.core.demand.quota import COUNTED
 from scaler.core.demand.total import demand
-from scaler.core.model import ClusterQueue, Instant, Kind, Quota, StopPolicy, Workload
-from scaler.core.policy import Policy
+from scaler.core.model import ClusterQueue, Instant, Kind, StopPolicy, Workload
+from scaler.core.policy import PROVISIONING_TIMEOUT, Policy
 from scaler.core.reasons import WorkloadClass
 from scaler.core.remedy.growth import quota_changes
 from scaler.core.remedy.quota import queue_order, stuck
 from scaler.core.remedy.remedy import Remedy
 from scaler.core.remedy.what_if import set_apart
+from scaler.core.shape import is_extended
 from scaler.core.snapshot import Snapshot
 from scaler.core.sources import missing
 
 WAITING_SHOWN = 10
 _LET_IN = 3
 """Workloads of which it is found out what would let them in."""
-_PROVISIONING_TIMEOUT = 900.0
-"""Seconds, as where a trigger has no pool."""
 _GPU = "nvidia.com/gpu"
 _KINDS = (Kind.WORKLOADS, Kind.CLUSTER_QUEUES, Kind.LOCAL_QUEUES, Kind.COHORTS)
 
@@ -122,7 +121,7 @@ def quota_rows(snapshot: Snapshot, name: str, now: Instant) -> Iterator[QuotaRow
             ledger.take(each, slot, amount)
             if each == name:
                 used[slot] = used.get(slot, 0) + amount
-    for flavor, resource, quota in _quotas(snapshot.cluster_queues[name]):
+    for (flavor, resource), quota in quotas_of(snapshot.cluster_queues[name].groups).items():
         yield QuotaRow(
             flavor=flavor,
             resource=resource,
@@ -160,9 +159,10 @@ def waiting_rows(snapshot: Snapshot, name: str, now: Instant) -> Iterator[Waitin
         )
 
 
-def device_of(queue: ClusterQueue) -> str:
+def device_of(queue: ClusterQueue | None) -> str:
     """Give the devices that a ClusterQueue has quota for: its first extended resource."""
-    names = (name for group in queue.groups for name in group.resources if "/" in name)
+    groups = () if queue is None else queue.groups
+    names = (name for group in groups for name in group.resources if is_extended(name))
     return next(names, _GPU)
 
 
@@ -173,16 +173,9 @@ def _classes(snapshot: Snapshot, name: str, now: Instant) -> tuple[ClassCount, .
         resource=device_of(snapshot.cluster_queues[name]),
         flavor=None,
         quota_follows_nodes=False,
-        provisioning_timeout=_PROVISIONING_TIMEOUT,
+        provisioning_timeout=PROVISIONING_TIMEOUT,
         now=now,
     ).classes
-
-
-def _quotas(queue: ClusterQueue) -> Iterator[tuple[str, str, Quota]]:
-    for group in queue.groups:
-        for flavor, quotas in group.flavors:
-            for resource, quota in quotas:
-                yield flavor, resource, quota
 
 
 def _closed(queue: ClusterQueue, *, cyclic: bool) -> str:

@@ -12,7 +12,7 @@ from scaler.core.demand.granted import requested
 from scaler.core.demand.placed import place
 from scaler.core.demand.quota import COUNTED
 from scaler.core.model import ClusterQueue, Instant, Kind, WorkerScale, Workload
-from scaler.core.policy import Policy
+from scaler.core.policy import PROVISIONING_TIMEOUT, Policy
 from scaler.core.reasons import CLASS_WORDS, WorkloadClass
 from scaler.core.remedy.find import remedies
 from scaler.core.remedy.growth import quota_changes
@@ -23,9 +23,7 @@ from scaler.core.snapshot import Snapshot
 from scaler.core.sources import missing
 from scaler.core.trigger import TriggerRef
 
-_PROVISIONING_TIMEOUT = 900.0
 _KINDS = (Kind.WORKLOADS, Kind.CLUSTER_QUEUES, Kind.LOCAL_QUEUES, Kind.COHORTS, Kind.PODS)
-_GPU = "nvidia.com/gpu"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +79,7 @@ def account_of_workload(
         cluster_queue=name,
         workload_class=found,
         words=_words(found),
-        gpus=requested(workload, _GPU if queue is None else device_of(queue)),
+        gpus=requested(workload, device_of(queue)),
         counting=tuple(
             _counting(snapshot, workload, reader, found, lacking=lacking, policy=policy, now=now)
             for reader in readers_of(
@@ -89,11 +87,7 @@ def account_of_workload(
             )
         ),
         resting=tuple(_resting(snapshot, workload, policy, now)),
-        scales=tuple(
-            one
-            for one in snapshot.worker_scales.values()
-            if one.status.hold is not None and one.status.hold.workload_uid == workload.uid
-        ),
+        scales=tuple(_holders(snapshot, workload)),
         remedies=tuple(_remedies(snapshot, workload, queue, lacking, now)),
         unknown="" if lack is None else lack.detail,
     )
@@ -120,9 +114,18 @@ def class_of(snapshot: Snapshot, workload: Workload, now: Instant) -> WorkloadCl
         snapshot=snapshot,
         workload=workload,
         lineup=lineup,
-        provisioning_timeout=_PROVISIONING_TIMEOUT,
+        provisioning_timeout=PROVISIONING_TIMEOUT,
         now=now,
     ).workload_class
+
+
+def _holders(snapshot: Snapshot, workload: Workload) -> Iterator[WorkerScale]:
+    """Give the WorkerScales that hold it; one of another namespace never does, whatever it says."""
+    for scale in snapshot.worker_scales.values():
+        hold = scale.status.hold
+        same = scale.namespace == workload.namespace
+        if same and hold is not None and hold.workload_uid == workload.uid:
+            yield scale
 
 
 def _words(found: WorkloadClass) -> str:

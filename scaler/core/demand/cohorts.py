@@ -82,6 +82,16 @@ def _parent(name: str, cohorts: Mapping[str, Cohort]) -> str | None:
     return cohort.parent or None if cohort is not None else None
 
 
+def quotas_of(groups: Iterable[ResourceGroup]) -> dict[Slot, Quota]:
+    """Give the quotas of a ClusterQueue or Cohort, in its order."""
+    return {
+        (flavor, resource): quota
+        for group in groups
+        for flavor, quotas in group.flavors
+        for resource, quota in quotas
+    }
+
+
 class _Node:
     """A ClusterQueue or Cohort: its quotas, what its subtree has, and what is used of that."""
 
@@ -90,12 +100,7 @@ class _Node:
     def __init__(self, groups: Iterable[ResourceGroup]) -> None:
         self.parent: _Node | None = None
         self.children: list[_Node] = []
-        self.quotas: dict[Slot, Quota] = {
-            (flavor, resource): quota
-            for group in groups
-            for flavor, quotas in group.flavors
-            for resource, quota in quotas
-        }
+        self.quotas = quotas_of(groups)
         self.subtree: dict[Slot, int] = {}
         self.usage: dict[Slot, int] = {}
 

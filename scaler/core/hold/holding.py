@@ -117,11 +117,13 @@ def _waiting(scene: Scene, hold: HoldRecord) -> Outcome:
 
 def _lost(scene: Scene, hold: HoldRecord) -> Outcome:
     """Count a try that did not last; one that was forbidden never was, and is begun anew."""
-    if forbidden_write(scene.scale.status) is not None and not ours(scene, hold):
+    wish = wish_of(scene, taken=False)
+    forbidden = forbidden_write(scene.scale.status) is not None and not ours(scene, hold)
+    if forbidden and wish.want is Want.TAKE:
         refusal = passing_refusal(scene)
         if refusal is not None:
             return ended(scene, refusal.cause, refusal.message)
-        return take(scene, wish_of(scene, taken=False))
+        return take(scene, wish)
     message = "what was written did not last on the target: a webhook or another writer undoes it"
     latch = after_loss(scene, message)
     cause = Cause(latch.cause)

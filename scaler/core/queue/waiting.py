@@ -5,12 +5,10 @@ from collections.abc import Iterable
 from scaler.core.decision import ClassCount
 from scaler.core.demand.need import Demand
 from scaler.core.demand.total import demand
+from scaler.core.policy import PROVISIONING_TIMEOUT
 from scaler.core.queue.nodes import Nodes, QueueQuestion, pool_asked
 from scaler.core.queue.reason import Waiting, not_helped
 from scaler.core.reasons import WorkloadClass
-
-_PROVISIONING_TIMEOUT = 900.0
-"""Seconds, where there is no pool to say it."""
 
 _DEFAULT_TOLERANCE = 0.1
 """The HPA's, where behavior.scaleUp.tolerance is not in force."""
@@ -29,7 +27,7 @@ def demand_of(question: QueueQuestion, *, flavor: str | None) -> Demand:
         resource=trigger.resource,
         flavor=flavor,
         quota_follows_nodes=trigger.quota_follows_nodes,
-        provisioning_timeout=_PROVISIONING_TIMEOUT if pool is None else pool.provisioning_timeout,
+        provisioning_timeout=PROVISIONING_TIMEOUT if pool is None else pool.provisioning_timeout,
         now=question.now,
     )
 

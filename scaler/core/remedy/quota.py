@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from scaler.core.demand.asks import Ask
-from scaler.core.demand.cohorts import Slot
+from scaler.core.demand.cohorts import Slot, quotas_of
 from scaler.core.demand.quota import COUNTED, QueueGrants, simulated
 from scaler.core.model import Instant, Workload
 from scaler.core.reasons import WorkloadClass
@@ -131,12 +131,7 @@ def _asked(one: Stuck, flavor: str) -> Mapping[Slot, int]:
 
 
 def _limited(snapshot: Snapshot, cluster_queue: str, slots: Mapping[Slot, int]) -> dict[Slot, int]:
-    quotas = {
-        (flavor, resource): quota
-        for group in snapshot.cluster_queues[cluster_queue].groups
-        for flavor, rows in group.flavors
-        for resource, quota in rows
-    }
+    quotas = quotas_of(snapshot.cluster_queues[cluster_queue].groups)
     return {
         slot: amount
         for slot, amount in slots.items()

@@ -6,10 +6,8 @@ from enum import StrEnum
 
 from scaler.core.decision import Status
 from scaler.core.model import Amounts, Instant
-from scaler.core.quantity import format_duration, several
+from scaler.core.quantity import format_amount, format_duration, several
 from scaler.core.reasons import Reason
-
-_UNITS = (("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
 
 class Lever(StrEnum):
@@ -78,10 +76,10 @@ def amount_told(resource: str, amount: int) -> str:
     if resource.endswith("/gpu"):
         return several(amount, "GPU")
     if resource == "cpu":
-        return f"{amount / 1000:g} CPU" + ("" if amount == 1000 else "s")  # noqa: PLR2004  # one
+        cores = format_amount(resource, amount)
+        return f"{cores} CPU" + ("" if cores == "1" else "s")
     if "/" not in resource and resource != "pods":
-        unit, size = next((one for one in _UNITS if amount % one[1] == 0), ("bytes", 1))
-        return f"{amount // size} {unit} of {resource}"
+        return f"{format_amount(resource, amount)} of {resource}"
     return f"{amount} {resource}"
 
 

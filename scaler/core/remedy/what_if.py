@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from scaler.core.decide import decide
 from scaler.core.decision import Decision
-from scaler.core.demand.cohorts import Slot
+from scaler.core.demand.cohorts import Slot, quotas_of
 from scaler.core.memo import Memo
 from scaler.core.model import Cohort, Instant, Quota, ResourceGroup
 from scaler.core.policy import Policy
@@ -70,29 +70,18 @@ def least(changes: Callable[[int], bool], *, start: int = 1, most: int) -> int |
 
 def with_quota(snapshot: Snapshot, cluster_queue: str, more: Mapping[Slot, int]) -> Snapshot:
     """Raise nominal quotas of a ClusterQueue."""
-    queue = snapshot.cluster_queues[cluster_queue]
-    groups = tuple(_raised(group, more, _nominal) for group in queue.groups)
-    changed = {**snapshot.cluster_queues, cluster_queue: replace(queue, groups=groups)}
-    return replace(snapshot, cluster_queues=changed)
+    return _with_queue(snapshot, cluster_queue, more, _nominal)
 
 
 def with_borrowing(snapshot: Snapshot, cluster_queue: str, more: Mapping[Slot, int]) -> Snapshot:
     """Raise borrowing limits of a ClusterQueue, where it has any."""
-    queue = snapshot.cluster_queues[cluster_queue]
-    groups = tuple(_raised(group, more, _borrowing) for group in queue.groups)
-    changed = {**snapshot.cluster_queues, cluster_queue: replace(queue, groups=groups)}
-    return replace(snapshot, cluster_queues=changed)
+    return _with_queue(snapshot, cluster_queue, more, _borrowing)
 
 
 def with_cohort_quota(snapshot: Snapshot, cohort: str, more: Mapping[Slot, int]) -> Snapshot:
     """Give a cohort quota of its own, or more of it, for all its ClusterQueues to borrow."""
     there = snapshot.cohorts.get(cohort, Cohort(name=cohort))
-    known = {
-        (flavor, resource)
-        for group in there.groups
-        for flavor, quotas in group.flavors
-        for resource, _ in quotas
-    }
+    known = quotas_of(there.groups)
     groups = tuple(_raised(group, more, _nominal) for group in there.groups)
     added = tuple(
         ResourceGroup(
@@ -118,6 +107,18 @@ def without_workloads(snapshot: Snapshot, uids: frozenset[str]) -> Snapshot:
         for name, partition in snapshot.queues.items()
     }
     return replace(snapshot, queues=queues)
+
+
+def _with_queue(
+    snapshot: Snapshot,
+    cluster_queue: str,
+    more: Mapping[Slot, int],
+    by: Callable[[Quota, int], Quota],
+) -> Snapshot:
+    queue = snapshot.cluster_queues[cluster_queue]
+    groups = tuple(_raised(group, more, by) for group in queue.groups)
+    changed = {**snapshot.cluster_queues, cluster_queue: replace(queue, groups=groups)}
+    return replace(snapshot, cluster_queues=changed)
 
 
 def _raised(

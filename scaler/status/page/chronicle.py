@@ -119,14 +119,14 @@ def activity(
     if not names:
         return Activity(step=step)
     window = Window(seconds=axis.seconds, step=step)
-    where = {"namespace": decision.namespace, "pods": names, "window": window}
+    where = decision.namespace
     shown = [] if decision.idle is None else [one.device for one in decision.idle.devices]
     found = [
         past.ask(expression)
         for expression in (
-            peaks(settings, **where),  # type: ignore[arg-type] # as its keywords are
-            reporting(settings, **where),  # type: ignore[arg-type]
-            device_peaks(settings, devices=shown, **where),  # type: ignore[arg-type]
+            peaks(settings, namespace=where, pods=names, window=window),
+            reporting(settings, namespace=where, pods=names, window=window),
+            device_peaks(settings, namespace=where, pods=names, devices=shown, window=window),
         )
         if expression
     ]

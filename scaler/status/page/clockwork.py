@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from scaler.core.model import Amounts, Instant
-from scaler.core.quantity import format_instant
+from scaler.core.quantity import format_amount, format_instant
 from scaler.status.page.markup import Markup, el
 from scaler.status.page.timeline import Since
 
@@ -24,24 +24,9 @@ def span_words(seconds: float) -> str:
     return f"{whole}s"
 
 
-_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi")
-_STEP = 1024
-
-
 def amounts_words(amounts: Amounts) -> str:
-    """Write resources as a manifest does: cores, and bytes in binary units."""
-    return ", ".join(f"{name} {_amount(name, number)}" for name, number in amounts) or "none"
-
-
-def _amount(name: str, number: int) -> str:
-    if name == "cpu":
-        return f"{number / 1000:g}"
-    if name != "memory":
-        return str(number)
-    power = 0
-    while number and number % _STEP == 0 and power < len(_BINARY) - 1:
-        number, power = number // _STEP, power + 1
-    return f"{number}{_BINARY[power]}"
+    """Write resources as a manifest does, in one line."""
+    return ", ".join(f"{name} {format_amount(name, number)}" for name, number in amounts) or "none"
 
 
 def clock_time(moment: Instant) -> str:

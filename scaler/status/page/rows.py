@@ -13,7 +13,8 @@ from scaler.core.trigger import TriggerRef
 from scaler.status.page.view import ROWS, View
 from scaler.store import State
 
-_URGENCY = (Status.INVALID, Status.HOLD, Status.OK)
+URGENCY = (Status.INVALID, Status.HOLD, Status.OK)
+"""What needs a look comes first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +126,7 @@ def _has_reason(decision: Decision, view: View) -> bool:
 def _order(one: tuple[TriggerRef, Decision]) -> tuple[int, str, str, str]:
     _, decision = one
     return (
-        _URGENCY.index(decision.status),
+        URGENCY.index(decision.status),
         decision.namespace,
         decision.name,
         decision.metric,

@@ -11,7 +11,15 @@ from scaler.status.page.clockwork import age_of
 from scaler.status.page.look import Look
 from scaler.status.page.markup import Markup, el
 from scaler.status.page.parts import badge, chip, pager, row, search, spans, table, value_words
-from scaler.status.page.rows import Listing, link, listing, outdated, signal_of, target_words
+from scaler.status.page.rows import (
+    URGENCY,
+    Listing,
+    link,
+    listing,
+    outdated,
+    signal_of,
+    target_words,
+)
 from scaler.status.page.timeline import since
 from scaler.status.page.tone import tone_of
 from scaler.status.page.view import View
@@ -45,8 +53,9 @@ def triggers(look: Look) -> Iterator[Markup | None]:
 
 
 def _chips(view: View, found: Listing) -> Markup:
-    order = {Status.INVALID: 0, Status.HOLD: 1, Status.OK: 2}
-    ranked = sorted(found.reasons.items(), key=lambda one: (order[one[0][0]], -one[1], one[0][1]))
+    ranked = sorted(
+        found.reasons.items(), key=lambda one: (URGENCY.index(one[0][0]), -one[1], one[0][1])
+    )
     return el(
         "nav",
         _all_chip(view, found),

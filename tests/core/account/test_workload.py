@@ -129,3 +129,13 @@ def test_the_worker_scale_that_holds_it_is_told() -> None:
     )
     assert account(snapshot, one).scales == (scale,)
     assert account(snapshot, replace(one, uid="later")).scales == ()
+
+
+def test_a_worker_scale_of_another_namespace_holds_nothing_here() -> None:
+    """Whatever its status says, be it restored from a copy."""
+    one = make_workload(name="held", admitted=True)
+    scale = make_worker_scale(namespace="elsewhere", hold=make_hold(workload_uid=one.uid))
+    snapshot = make_snapshot(
+        workloads=[one], worker_scales=[scale], local_queues=[make_local_queue()]
+    )
+    assert account(snapshot, one).scales == ()

@@ -40,6 +40,11 @@ def all_of_them(world: World) -> None:
     world.scale_to(SIZE)
 
 
+def begin_work(world: World) -> None:
+    """The workers' GPUs are at work."""
+    world.verdict = Reason.BUSY
+
+
 def hold_now(world: World) -> None:
     """A person takes the workers."""
     _change(hold_now=world.now)(world)

@@ -10,6 +10,7 @@ from scaler.core.hold.words import Cause, State
 from scaler.core.model import Mode, ScaleCondition
 from scaler.core.reasons import Reason
 from tests.core.hold.events import evict
+from tests.core.hold.test_laws import takes
 from tests.core.hold.world import SIZE, World, held_world, make_world
 
 LACKING = "may not patch rayclusters.ray.io in namespace ml: 403: no"
@@ -68,6 +69,37 @@ def test_a_take_that_is_forbidden_is_begun_anew_until_it_comes_through(mode: Mod
     assert world.written
     assert made.status.hold is not None
     assert made.status.hold.since == pytest.approx(world.now - 2)
+
+
+def test_a_take_that_was_forbidden_is_not_begun_anew_where_it_would_be_refused() -> None:
+    """What has changed in the minute since counts, as for any take."""
+    world = make_world(kind="JobSet", pods_ready="True")
+    world.scale_to(0)
+    world.verdict = Reason.IDLE
+    forbidden(world, after=0)
+    assert world.workload is not None
+    world.workload = replace(world.workload, pods_ready="False")
+    world.now += RETRY
+    world.alive = world.now
+    made = world.plan()
+    assert (made.cause, made.status.hold) == (Cause.PODS_NOT_READY, None)
+    assert not any(takes(one) for one in made.steps)
+
+
+def test_a_part_that_was_taken_before_the_rest_was_forbidden_goes_back() -> None:
+    """N08: all or none, and what is left of the evidence is a minute old."""
+    world = make_world(kind="JobSet", jobs=2)
+    world.scale_to(0)
+    world.verdict = Reason.IDLE
+    world.look(stop_after=3)
+    assert world.scale is not None
+    told = with_forbidden(world.scale, message=LACKING, now=world.now)
+    world.scale = replace(world.scale, status=told)
+    world.now += RETRY
+    world.alive = world.now
+    assert not any(takes(one) for one in world.plan().steps)
+    world.looks(2)
+    assert len(world.pods) == SIZE
 
 
 def test_a_give_that_is_forbidden_writes_its_status_once() -> None:

@@ -18,6 +18,7 @@ from tests.core.hold.events import (
     finish,
     hold_now,
     lose_readiness,
+    nothing,
     preempt_at_once,
     readmit,
     regain_readiness,
@@ -29,9 +30,10 @@ from tests.core.hold.events import (
     suspend,
     undo,
     wake,
+    zero,
 )
 from tests.core.hold.test_laws import takes, zeroed
-from tests.core.hold.world import SIZE, held_world
+from tests.core.hold.world import SIZE, World, held_world
 
 HOLDABLE = ["RayCluster", "RayJob", "JobSet", "TrainJob"]
 
@@ -183,8 +185,8 @@ def test_a_waking_job_set_may_lose_its_readiness() -> None:
     regain_readiness(world)
 
 
-def test_a_ray_cluster_that_its_controller_ignores_is_given_back_and_left() -> None:
-    """KubeRay before 1.6 without its gate: the pods live on, observedGeneration stays behind."""
+def ignored_world() -> World:
+    """Build a cluster whose idle workers were taken, but for a controller that does not follow."""
     world = held_world()
     all_of_them(world)
     world.looks(4)
@@ -192,6 +194,12 @@ def test_a_ray_cluster_that_its_controller_ignores_is_given_back_and_left() -> N
     world.scale_to(0)
     world.verdict = Reason.IDLE
     world.looks(2)
+    return world
+
+
+def test_a_ray_cluster_that_its_controller_ignores_is_given_back_and_left() -> None:
+    """KubeRay before 1.6 without its gate: the pods live on, observedGeneration stays behind."""
+    world = ignored_world()
     assert world.plan().state is State.HOLDING
     assert 0 < (world.plan().look_again_in or 0) <= PATIENCE
     world.now += PATIENCE
@@ -209,13 +217,7 @@ def test_a_ray_cluster_that_its_controller_ignores_is_given_back_and_left() -> N
 
 def test_what_is_written_once_it_is_given_back_still_says_what_was_wrong() -> None:
     """Words alone are written seldom, so the first ones have to be the right ones."""
-    world = held_world()
-    all_of_them(world)
-    world.looks(4)
-    world.follows = False
-    world.scale_to(0)
-    world.verdict = Reason.IDLE
-    world.looks(2)
+    world = ignored_world()
     world.now += PATIENCE
     messages = [world.look().message for _ in range(4)]
     assert all("RayJobDeletionPolicy" in each for each in messages), messages
@@ -316,6 +318,32 @@ def test_unknown_sources_do_not_keep_wanted_workers_away(waker: Event) -> None:
     assert not zeroed(world)
     world.look()
     assert world.scale is not None
+
+
+def test_a_target_whose_spec_was_not_read_is_held_on() -> None:
+    """It is there, and its group may be at zero still: that is not a target that is gone."""
+    world = held_world()
+    cluster = world.one("RayCluster")
+    world.objects[cluster.uid] = replace(cluster, part=None)
+    made = world.plan()
+    assert (made.state, made.cause) == (State.HELD, Cause.SOURCE_UNKNOWN)
+    assert made.status.hold is not None
+    world.objects[cluster.uid] = cluster
+    all_of_them(world)
+    world.looks(2)
+    assert not zeroed(world)
+
+
+@pytest.mark.parametrize("then", [nothing, fall_silent])
+def test_a_wake_that_began_ends_in_workers_though_they_are_wanted_no_more(then: Event) -> None:
+    """It was written down, and maybe half done: also where nothing is known by then."""
+    world = held_world()
+    all_of_them(world)
+    world.look(stop_after=1)
+    zero(world)
+    then(world)
+    world.look()
+    assert not zeroed(world)
 
 
 def test_a_hold_that_lasted_too_long_ends_until_the_workers_were_busy() -> None:

@@ -10,13 +10,13 @@ from scaler.core.hold.nodes_first import clock_runs
 from scaler.core.hold.plan import plan
 from scaler.core.hold.scene import look
 from scaler.core.hold.words import Cause, State
-from scaler.core.model import Kind, Mode, Node, SourceState, Taint, TopologyRequest
+from scaler.core.model import Kind, Mode, Node, SourceState, Taint, TopologyRequest, Workload
 from scaler.core.policy import Policy
 from scaler.core.reasons import Reason
 from tests.builders import make_admission, make_node
-from tests.core.hold.events import all_of_them, delete, zero
+from tests.core.hold.events import all_of_them, delete, fall_silent, zero
 from tests.core.hold.test_laws import zeroed
-from tests.core.hold.world import GROUP, World, held_world
+from tests.core.hold.world import GROUP, SIZE, World, held_world
 
 
 def without_nodes(kind: str = "JobSet", pods_ready: str | None = "True") -> World:
@@ -109,6 +109,18 @@ def test_a_wake_that_is_called_off_leaves_it_held() -> None:
     assert made.status.hold.waking_at is None
 
 
+def test_a_wake_that_waits_and_is_wanted_no_more_starts_nothing_while_nothing_is_known() -> None:
+    """Nothing was given yet, so it goes on waiting."""
+    world = without_nodes()
+    all_of_them(world)
+    world.looks(2)
+    zero(world)
+    fall_silent(world)
+    made = world.look()
+    assert (made.state, made.cause) == (State.WAKE_PENDING, Cause.SOURCE_UNKNOWN)
+    assert zeroed(world)
+
+
 def test_a_wake_signal_counts_as_long_as_it_is_there() -> None:
     """By a query or a schedule, as by KEDA."""
     world = without_nodes()
@@ -147,28 +159,8 @@ def test_a_deletion_does_not_wait_for_ever() -> None:
     assert not zeroed(world)
 
 
-def test_two_that_wake_have_room_one_after_the_other() -> None:
-    """The same node is not promised twice; who wanted it earlier has it."""
-    world = held_world(kind="JobSet", pods_ready="True")
-    all_of_them(world)
-    world.look()
-    assert world.scale is not None
-    assert world.scale.status.hold is not None
-    assert world.workload is not None
-    earlier = replace(
-        world.scale.status.hold, workload="wl-b", workload_uid="b", waking_at=world.now - 60
-    )
-    status = replace(world.scale.status, hold=earlier)
-    world.others = [replace(world.scale, name="other", uid="other", status=status)]
-    other = replace(world.workload, name="wl-b", uid="b", owners=())
-    world.bystanders = [other]
-    assert world.look().state is State.WAKE_PENDING
-    world.bystanders = []
-    assert world.look().state is State.WAKING
-
-
-def test_one_whose_nodes_never_come_keeps_no_other_flavors_away() -> None:
-    """Another team's pool may be at its end; ours has room."""
+def behind_another(pods: int) -> tuple[World, Workload]:
+    """Build a cluster in which another Workload, which is given, wanted so many pods earlier."""
     world = held_world(kind="JobSet", pods_ready="True")
     all_of_them(world)
     world.look()
@@ -180,14 +172,28 @@ def test_one_whose_nodes_never_come_keeps_no_other_flavors_away() -> None:
         workload="wl-b",
         workload_uid="b",
         waking_at=world.now - 60,
-        pod_sets=((GROUP, 100),),
+        pod_sets=((GROUP, pods),),
     )
     status = replace(world.scale.status, hold=earlier)
     world.others = [replace(world.scale, name="other", uid="other", status=status)]
+    return world, replace(world.workload, name="wl-b", uid="b", owners=())
+
+
+def test_two_that_wake_have_room_one_after_the_other() -> None:
+    """The same node is not promised twice; who wanted it earlier has it."""
+    world, other = behind_another(SIZE)
+    world.bystanders = [other]
+    assert world.look().state is State.WAKE_PENDING
+    world.bystanders = []
+    assert world.look().state is State.WAKING
+
+
+def test_one_whose_nodes_never_come_keeps_no_other_flavors_away() -> None:
+    """Another team's pool may be at its end; ours has room."""
+    world, other = behind_another(100)
     for flavor, state in (("gpu", State.WAKE_PENDING), ("another", State.WAKING)):
-        admission = make_admission(pod_sets=world.workload.pod_sets, flavor=flavor)
-        other = replace(world.workload, name="wl-b", uid="b", owners=(), admission=admission)
-        world.bystanders = [other]
+        admission = make_admission(pod_sets=other.pod_sets, flavor=flavor)
+        world.bystanders = [replace(other, admission=admission)]
         made = world.plan()
         assert made.state is state
         assert ("in line before" in made.message) == (state is State.WAKE_PENDING)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from scaler.core.hold.breaches import PATIENCE
 from scaler.core.hold.plan import plan
 from scaler.core.hold.steps import SetFinalizer, SetReplicas, WriteStatus
 from scaler.core.hold.words import Cause, State
@@ -12,9 +13,13 @@ from scaler.core.policy import Policy
 from scaler.core.reasons import Reason
 from tests.builders import NOW
 from tests.core.hold.events import (
+    Event,
+    all_of_them,
+    begin_work,
     evict,
     fall_silent,
     hold_now,
+    preempt_at_once,
     retry_ray_job,
     set_the_clock_back,
 )
@@ -82,9 +87,12 @@ def test_every_trigger_has_to_say_idle() -> None:
     )
 
 
-@pytest.mark.parametrize("decisions", [(), (replace(decision(Reason.IDLE), at=NOW - 301),)])
-def test_no_decision_or_an_old_one_is_not_idle(decisions: tuple[object, ...]) -> None:
-    """C04: what is not known now is unknown."""
+OTHER_TIMES = [(replace(decision(Reason.IDLE), at=NOW + after),) for after in (-301, 301)]
+
+
+@pytest.mark.parametrize("decisions", [(), *OTHER_TIMES])
+def test_no_decision_or_one_of_another_time_is_not_idle(decisions: tuple[object, ...]) -> None:
+    """C04: what is not known now is unknown; of later is what an earlier clock said."""
     world = zero_wanted(Reason.IDLE)
     assert world.scale is not None
     made = plan(
@@ -95,6 +103,17 @@ def test_no_decision_or_an_old_one_is_not_idle(decisions: tuple[object, ...]) ->
         now=world.now,
     )
     assert made.state is State.NOT_IDLE
+
+
+def test_a_pod_that_opts_out_keeps_all_whatever_was_decided() -> None:
+    """C07: a decision may be minutes old, and its reader saw no mark."""
+    world = zero_wanted(Reason.IDLE)
+    name = next(name for name in world.pods if "gpu" in name)
+    world.pods[name] = replace(world.pods[name], opted_out=True)
+    made = world.plan()
+    assert (made.state, made.cause) == (State.NOT_IDLE, Cause.OPTED_OUT)
+    assert name in made.message
+    assert not any(takes(one) for one in made.steps)
 
 
 def test_a_dry_run_takes_nothing() -> None:
@@ -118,8 +137,8 @@ def test_a_persons_order_of_later_is_waited_for() -> None:
     assert (made.state, made.look_again_in) == (State.RUNNING, 5)
 
 
-def test_a_persons_order_is_used_up_by_its_hold() -> None:
-    """Woken by a newer wake annotation, the workers are not taken again at once."""
+def woken_world() -> World:
+    """Build a cluster whose workers a person took, and brought back by a wake since."""
     world = make_world()
     hold_now(world)
     world.looks(3)
@@ -127,6 +146,12 @@ def test_a_persons_order_is_used_up_by_its_hold() -> None:
     world.scale = replace(world.scale, wake_at=world.now)
     world.looks(5)
     world.scale = replace(world.scale, wake_at=None)
+    return world
+
+
+def test_a_persons_order_is_used_up_by_its_hold() -> None:
+    """Woken by a newer wake annotation, the workers are not taken again at once."""
+    world = woken_world()
     assert world.looks(3).state is State.RUNNING
     hold_now(world)
     assert world.plan().cause is Cause.HOLD_NOW
@@ -141,13 +166,9 @@ def test_an_order_that_came_with_a_copy_is_not_heard() -> None:
 
 def test_a_lost_status_makes_no_used_up_order_new() -> None:
     """Who was idle when it was given works now."""
-    world = make_world()
-    hold_now(world)
-    world.looks(3)
+    world = woken_world()
     assert world.scale is not None
-    world.scale = replace(world.scale, wake_at=world.now)
-    world.looks(5)
-    world.scale = replace(world.scale, wake_at=None, status=WorkerScaleStatus())
+    world.scale = replace(world.scale, status=WorkerScaleStatus())
     world.now += 3600
     world.alive = world.now
     before = len(world.written)
@@ -159,13 +180,7 @@ def test_a_lost_status_makes_no_used_up_order_new() -> None:
 
 def test_an_old_order_does_not_keep_workers_that_were_taken_for_idle() -> None:
     """KEDA wakes those, whatever annotation was left on from an earlier hold."""
-    world = make_world()
-    hold_now(world)
-    world.looks(3)
-    assert world.scale is not None
-    world.scale = replace(world.scale, wake_at=world.now)
-    world.looks(5)
-    world.scale = replace(world.scale, wake_at=None)
+    world = woken_world()
     zero_wanted(Reason.IDLE, world)
     assert world.looks(2).cause is Cause.IDLE
     world.scale_to(SIZE)
@@ -263,6 +278,51 @@ def test_what_was_idle_is_not_taken_once_it_works() -> None:
     assert not any(takes(one) for one in world.plan().steps)
     made = world.looks(15)
     assert (made.state, made.status.hold, world.written) == (State.NOT_IDLE, None, [])
+
+
+@pytest.mark.parametrize("then", [all_of_them, begin_work])
+def test_a_record_is_kept_until_what_was_written_for_it_is_surely_not_there(then: Event) -> None:
+    """The write may be on its way to us, and nobody would give back what it took."""
+    world = zero_wanted(Reason.IDLE)
+    world.look(stop_after=2)
+    then(world)
+    world.now += 1
+    made = world.look()
+    assert made.status.hold is not None
+    assert 0 < (made.look_again_in or 0) <= PATIENCE
+    world.now += PATIENCE
+    world.alive = world.now
+    assert world.plan().status.hold is None
+
+
+@pytest.mark.parametrize("evidence", ["size", "refusal"])
+def test_a_take_is_not_repeated_without_what_it_would_need_now(evidence: str) -> None:
+    """The other Job stays while the size is unknown, or where the Workload's clock runs."""
+    world = make_world(kind="JobSet", jobs=2, pods_ready="True")
+    zero_wanted(Reason.IDLE, world)
+    world.look(stop_after=3)
+    assert world.scale is not None
+    assert world.workload is not None
+    if evidence == "size":
+        world.scale = replace(world.scale, status=replace(world.scale.status, size=None))
+    else:
+        world.workload = replace(world.workload, pods_ready="False")
+    world.now += 1
+    assert not any(takes(one) for one in world.plan().steps)
+
+
+def test_a_part_goes_back_where_the_workload_was_evicted_meanwhile() -> None:
+    """Admitted anew, it is not the one that was judged."""
+    world = make_world(kind="JobSet", jobs=2)
+    zero_wanted(Reason.IDLE, world)
+    world.look(stop_after=3)
+    preempt_at_once(world)
+    world.now += 1
+    made = world.plan()
+    assert made.cause is Cause.EVICTED_WHILE_HELD
+    assert not any(takes(one) for one in made.steps)
+    world.looks(2)
+    assert len(world.pods) == SIZE
 
 
 def test_a_new_child_is_not_taken_on_its_predecessors_evidence() -> None:

@@ -11,6 +11,7 @@ from tests.core.idle_fixture import (
     WINDOW,
     cluster,
     decided,
+    engine,
     join_readings,
     safety,
     usage_of,
@@ -93,6 +94,13 @@ def test_one_vouching_signal_may_be_gone_as_long_as_the_other_is_whole() -> None
     one = next(iter(QUIET.by_pod.values()))[0]
     usage = join_readings(one, replace(one, signal="gr_engine_active", peak=None, latest=None))
     assert decided(cluster(usage=usage)).reason is Reason.IDLE
+
+
+def test_one_and_the_same_signal_has_to_be_fresh_and_to_cover_the_window() -> None:
+    """The samples of one that is stale say nothing of the time since, nor the newest of before."""
+    long_ago = [(t, 0.0) for t in range(-1770, -119, 30)]
+    usage = usage_of(util("w-0", 0, long_ago), engine("w-0", 0, [(-30, 0.0), (0, 0.0)]))
+    assert decided(cluster(usage=usage)).reason is Reason.LOW_COVERAGE
 
 
 def test_an_old_busy_reading_of_another_signal_still_counts() -> None:

@@ -11,7 +11,7 @@ from tests.e2e.observed import RIGHT, SETTLED, WATCHED, Patients
 from tests.e2e.policies import MAX_WATCH_AGE
 from tests.e2e.replica import PREFIX
 from tests.e2e.scenarios.patients import AILING, patients
-from tests.e2e.waiting import pause, until
+from tests.e2e.waiting import pause, though_late, until
 from tests.e2e.ward import POOL, job_of, queue_of
 from tests.e2e.world import Scenario, World
 
@@ -36,8 +36,9 @@ def f5(world: World) -> str:
             world.stack.programs.again(world.stack.apiserver)
             world.stack.programs.ready(world.stack.apiserver, world.api.ready)
         back = time.monotonic()
-        right = p.right(back, within=RECOVERY, meanwhile=lambda: _kubelets(world))
-        everybody = _all_back(world, back)
+        with though_late(lambda: p.unchanged(since)):
+            right = p.right(back, within=RECOVERY, meanwhile=lambda: _kubelets(world))
+            everybody = _all_back(world, back)
         p.stays(WATCHED, since)
         grown = _grows(p)
         return (
@@ -62,8 +63,8 @@ def f6(world: World) -> str:
         finally:
             world.api.apply(binding)
             granted = time.monotonic()
-        right = p.right(granted, within=RECOVERY)
-        p.unchanged(since)
+        with though_late(lambda: p.unchanged(since)):
+            right = p.right(granted, within=RECOVERY)
         return (
             f"HOLD (SourceStale, 403) for all {len(EVERYBODY)} after {held:.1f} s, no size changed "
             f"in {lasted:.0f} s; right {right:.1f} s after it was granted"

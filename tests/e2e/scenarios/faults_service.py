@@ -9,7 +9,7 @@ from tests.e2e.observed import RIGHT, SETTLED, WATCHED, Patients
 from tests.e2e.replica import Replica
 from tests.e2e.scenarios.faults import SLOW
 from tests.e2e.scenarios.patients import AILING, FAULTY, patients
-from tests.e2e.waiting import pause, until
+from tests.e2e.waiting import pause, though_late, until
 from tests.e2e.ward import COOLDOWN
 from tests.e2e.world import Scenario, World
 
@@ -41,8 +41,9 @@ def _both_killed(p: Patients) -> str:
     for replica in p.scaler.replicas:
         replica.wait()
     ready = time.monotonic() - began
-    right = p.right(began)
-    until(lambda: _all_ready(p), "KEDA calls every ScaledObject Ready", within=SETTLED)
+    with though_late(lambda: p.unchanged(since)):
+        right = p.right(began)
+        until(lambda: _all_ready(p), "KEDA calls every ScaledObject Ready", within=SETTLED)
     keda = time.monotonic() - began
     p.stays(WATCHED, since)
     return (
@@ -62,8 +63,8 @@ def _one_killed(p: Patients) -> str:
     assert (left.sample("answers_total", outcome="OK") or 0) > (asked or 0), "nobody is asked"
     began = time.monotonic()
     lost.restart()
-    right = p.right(began)
-    p.unchanged(since)
+    with though_late(lambda: p.unchanged(since)):
+        right = p.right(began)
     return f"the other one right all the time; the killed one {right:.1f} s after its start"
 
 
@@ -83,8 +84,8 @@ def f9(world: World) -> str:
         loaded = time.monotonic() - mended
         _says_loaded(p)
         p.scaler.replicas[1].restart()
-        p.right(mended)
-        p.unchanged(since)
+        with though_late(lambda: p.unchanged(since)):
+            p.right(mended)
         p.scaler.set_policy(p.policy())
         return (
             f"refused after {refused:.1f} s, all right under the last good one, no size changed; "

@@ -33,6 +33,8 @@ class Deadly:
     """Gives what is wrong; empty where nothing is."""
     writes: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+    failed: list[Exception] = field(default_factory=list)
+    """Looks that could not be had."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Guards what follows and is held from a kill to its end: writes come from several threads."""
     _seen: set[str] = field(default_factory=set)
@@ -54,6 +56,10 @@ class Deadly:
         self._thread.join()
         if not self.own.replica.program.runs:
             self.own.again()
+        # Here and not after the block, which ends by what came late of what is wrong.
+        assert not self.wrong, "; ".join(self.wrong)
+        for each in self.failed:
+            raise each
 
     def _heard(self, write: Write) -> None:
         """Kill it before it has its answer; what it wrote is there."""
@@ -64,9 +70,13 @@ class Deadly:
             self._seen.add(step)
             self.own.kill()
             self.writes.append(step)
-            if found := self.look():
-                self.wrong.append(f"after write {len(self.writes)} ({self.writes[-1]}): {found}")
-            self._dead.set()  # last: it is started again from now on
+            try:
+                if found := self.look():
+                    self.wrong.append(f"after write {len(self.writes)} ({step}): {found}")
+            except Exception as error:  # noqa: BLE001 - raised at the end, in the scenario's thread
+                self.failed.append(error)
+            finally:
+                self._dead.set()  # last: it is started again from now on
 
     def _revive(self) -> None:
         while not self._over.is_set():
@@ -124,7 +134,6 @@ def h8(world: World) -> str:
                 each.runs(within=PATIENT)
                 each.becomes("Running", within=PATIENT)
             writes = list(deadly.writes)
-        assert not deadly.wrong, "; ".join(deadly.wrong)
         until(own.replica.ready, "the actuator is back", within=SOON)
         for each, claim in zip(crews, claims, strict=True):
             assert each.suspended() == (), f"{each.kind}: {each.suspended()}"

@@ -231,7 +231,7 @@ SCENARIOS: tuple[Scenario, ...] = (
         id="H6",
         title="waitForPodsReady: held ones stay, a JobSet waits for nodes",
         play=h6,
-        later=WITHOUT_KEDA,
+        alone=True,  # the clock runs for everybody's Workloads, and evicts what others hold
     ),
     Scenario(
         id="H7", title="nodes lost under topology-aware scheduling", play=h7, later=WITHOUT_KEDA

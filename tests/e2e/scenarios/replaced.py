@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tests.e2e.alike import NO_VALUE, Comparison, Span, read
 from tests.e2e.api import Object
-from tests.e2e.asker import Question, asker, question
+from tests.e2e.asker import Question, asking, question
 from tests.e2e.bench_objects import COOLDOWN
 from tests.e2e.busy import SOON, Busy, OperatorLog, aging, busy
 from tests.e2e.front import LOOPBACK
@@ -17,7 +17,7 @@ from tests.e2e.policies import REFRESH
 from tests.e2e.scenarios.rooms import Room, patient, room
 from tests.e2e.stack import service_address
 from tests.e2e.streams import StreamWatch, count
-from tests.e2e.waiting import pause, until
+from tests.e2e.waiting import pause, though_late, until
 from tests.e2e.world import DISTURBS_KEDA, Scenario, World
 
 POOL = "u1"
@@ -74,6 +74,12 @@ class Pair:
 
             until(look, f"replica {number} decides {value} on {name}", within=SOON)
 
+    def held(self, since: float) -> None:
+        """Demand that no target's size changed since a monotonic time, and that the pool grew."""
+        self.lot.held(since)
+        steps = self.pool.sizes.steps(self.pool.name)
+        assert steps == sorted(steps), f"the pool dipped: {steps}"
+
     def all_streams(self, wanted: float) -> None:
         """Wait until there are so many."""
         replicas = self.lot.service.replicas
@@ -99,17 +105,15 @@ def u1(world: World) -> str:
         made.grows_to(1)
         lot.all_say("Busy")
         began = time.monotonic()
-        with _without_loss(pair, "up") as up:
-            lot.service.replace(0)
-            alike = _alike(pair)
-            lot.service.replace(1)
-        died = _prometheus_dies(pair)
-        with _without_loss(pair, "down") as down:
-            lot.service.roll()
-        pause(COOLDOWN)
-        lot.held(began)
-        steps = made.sizes.steps(made.name)
-        assert steps == sorted(steps), f"the pool dipped: {steps}"
+        with though_late(lambda: pair.held(began)):
+            with _without_loss(pair, "up") as up:
+                lot.service.replace(0)
+                alike = _alike(pair)
+                lot.service.replace(1)
+            died = _prometheus_dies(pair)
+            with _without_loss(pair, "down") as down:
+                lot.service.roll()
+            pause(COOLDOWN)
         return f"{alike}, {died}; replaced: {up[0]}; without Prometheus: {down[0]}"
 
 
@@ -121,17 +125,17 @@ def _compared(pair: Pair, name: str) -> Iterator[list[Comparison]]:
     """Ask both replicas the same all the time; what came of it is there on leaving."""
     stack, found = pair.lot.world.stack, list[Comparison]()
     addresses = [f"{LOOPBACK}:{each.backend.grpc}" for each in pair.lot.service.replicas]
-    asks = asker(
+    with asking(
         stack.programs,
         f"{name}-{pair.lot.namespace}",
         "tests.e2e.alike",
         *addresses,
         questions=pair.questions(),
         folder=stack.folder,
-    )
-    yield found
-    pause(SETTLES)
-    found.append(read(asks.end()))
+    ) as asker:
+        yield found
+        pause(SETTLES)
+        found.append(read(asker.end()))
 
 
 def _alike(pair: Pair) -> str:
@@ -198,24 +202,24 @@ def _without_loss(pair: Pair, name: str) -> Iterator[list[str]]:
     errors, since = errors_of(lot.world.stack.keda, pair.namespaces), time.monotonic()
     pair.all_streams(pair.of_keda)
     *asked, pool = pair.questions()
-    load = asker(
+    own = len(asked) + STREAMS * ACTIVE
+    with asking(
         lot.world.stack.programs,
         f"load-{name}-{lot.namespace}",
         "tests.e2e.load",
         lot.service.address,
         questions={"asked": asked, "active": [pool] * ACTIVE},
         folder=lot.world.stack.folder,
-    )
-    own = len(asked) + STREAMS * ACTIVE
-    pair.all_streams(pair.of_keda + own)
-    watch = StreamWatch(lambda: lot.service.replicas, pair.of_keda + own)
-    watch.start()
-    try:
-        yield told
+    ) as load:
         pair.all_streams(pair.of_keda + own)
-    finally:
-        gap = watch.stop()
-    tally = json.loads(load.end())
+        watch = StreamWatch(lambda: lot.service.replicas, pair.of_keda + own)
+        watch.start()
+        try:
+            yield told
+            pair.all_streams(pair.of_keda + own)
+        finally:
+            gap = watch.stop()
+        tally = json.loads(load.end())
     lot.held(since)
     _nothing_lost(tally, own)
     failed = [line for log in logs for line in log.failed_calls()]

@@ -116,10 +116,10 @@ def _both(s: Secured, server: Pair, new: Issuer, pair: Pair) -> None:
 def _polled_anew(s: Secured, log: OperatorLog) -> int:
     """Wait until KEDA has connected anew and asked about all; give all polls in the log."""
     pause(AGE)
-    before, asked = log.polls(), [sum(s.lot.answered())]
+    before, answered = log.polls(), sum(s.lot.answered())
     enough = before + 2 * len(s.lot.names)
     until(lambda: log.polls() >= enough, "KEDA polls on", within=SOON)
-    until(lambda: sum(s.lot.answered()) > asked[0], "KEDA gets answers", within=SOON)
+    until(lambda: sum(s.lot.answered()) > answered, "KEDA gets answers", within=SOON)
     return log.polls()
 
 

@@ -37,6 +37,7 @@ from scaler.prometheus.vector import QueryFailedError, Vector
 from scaler.sim.openmetrics import read_samples
 from scaler.sim.promql import Engine
 from scaler.sim.readings import SampleServer
+from tests.ending import end_in_order
 
 TOLERANCE: Final = 1e-12
 NOW: Final = 1_790_000_010.0
@@ -54,6 +55,7 @@ Rows: TypeAlias = Mapping[tuple[tuple[str, str], ...], float]
 
 def main() -> int:
     """Compare all profiles; give the exit code."""
+    end_in_order()
     options = _options()
     engine = Engine(closed_ranges=_major(options.prometheus) < 3)
     failed = 0
@@ -242,4 +244,7 @@ def _wait(url: str, *, process: "subprocess.Popen[bytes]", log: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

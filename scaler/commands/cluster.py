@@ -111,6 +111,13 @@ def look_at(
             api.close()
 
 
+def also_asked(what: Named | None) -> "tuple[TriggerRef, ...]":
+    """Give what asks for a Workload's own readings, whether a trigger speaks of it or not."""
+    from scaler.core.account.readers import own_ref
+
+    return (own_ref(what.name),) if what is not None and what.sort is Sort.WORKLOAD else ()
+
+
 def unknown(look: "Look", what: Named) -> str | None:
     """Say in one sentence that an object is not there, and which are; None where it is."""
     match what.sort:
