@@ -1,0 +1,263 @@
+"""What a WorkerScale that is no more had taken is given back, once it surely is no more."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+from structlog.testing import capture_logs
+
+from scaler.actuator.apply import Applied, Outcome
+from scaler.actuator.orphans import (
+    CALM_SECONDS,
+    FORBIDDEN_SECONDS,
+    GAP_SECONDS,
+    LASTING_SECONDS,
+    MOST_TIMES,
+    SEARCH_SECONDS,
+)
+from scaler.core.hold.sought import Sought
+from scaler.core.hold.steps import Plan, SetGroup, Step
+from scaler.core.hold.targets import ray_cluster
+from scaler.core.hold.words import Cause, State
+from scaler.core.model import (
+    Controlled,
+    Kind,
+    Mark,
+    RayClusterPart,
+    SourceState,
+    WorkerGroup,
+)
+from scaler.kube.api import ApiError, NoAnswerError
+from tests.actuator.stage import Stage, make_scale
+from tests.builders import NOW, make_snapshot
+
+BACK = ["SetGroup"]
+UNREAD = SourceState(synced=False, last_alive=None)
+
+
+def held(name: str) -> Controlled:
+    """Build a RayCluster whose group `gpu` is held for WorkerScale `train` that is no more."""
+    return Controlled(
+        uid=f"{name}-uid",
+        kind="RayCluster",
+        namespace="ml",
+        name=name,
+        controller_uid=None,
+        marks=(Mark(component="gpu", by="train", uid="lost", was="false"),),
+        part=RayClusterPart(groups=(WorkerGroup(name="gpu", pods=2, suspended=True),)),
+    )
+
+
+class Lost(Stage):
+    """An actuator, and RayClusters that nobody speaks for; what is written is seen at once."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__()
+        self.clusters = {name: held(name) for name in names or ("ray-train",)}
+        self.sources: dict[Kind, SourceState] = {}
+        self.kept.after_write = self._seen
+
+    def wait(self, seconds: float, *, every: float = SEARCH_SECONDS) -> list[str]:
+        """Let time pass, look on the way and at its end, and name what was written by then."""
+        until = self.passed + seconds
+        while self.passed < until:
+            self.passed = min(self.passed + every, until)
+            self.see()
+            self.actuator.look()
+        return self.kept.steps()
+
+    def see(self) -> None:
+        """Publish what there is now."""
+        made = make_snapshot(
+            at=NOW + self.passed, owners=self.clusters.values(), sources=self.sources
+        )
+        self.publish(replace(made, worker_scales=dict(self.kept.scales)))
+
+    @property
+    def marked(self) -> list[str]:
+        """Name the clusters that bear a mark."""
+        return [name for name, one in self.clusters.items() if one.marks]
+
+    @property
+    def outcomes(self) -> list[tuple[State, Cause, Outcome]]:
+        """Give what witnesses were told."""
+        return [
+            (one.plan.state, one.plan.cause, one.outcome)
+            for one in self.told.applied_plans
+            if one.done or one.failed or one.plan.state is State.CONFLICT
+        ]
+
+    def _seen(self, step: Step) -> None:
+        if isinstance(step, SetGroup):
+            name = step.cluster[1]
+            groups = (WorkerGroup(name="gpu", pods=2, suspended=step.suspend),)
+            self.clusters[name] = replace(
+                self.clusters[name], marks=(), part=RayClusterPart(groups=groups)
+            )
+
+
+def test_what_has_been_an_orphan_for_a_while_is_given_back_and_says_so() -> None:
+    """Not before: its WorkerScale may just be on its way."""
+    stage = Lost()
+    assert stage.wait(LASTING_SECONDS) == []
+    with capture_logs() as logs:
+        assert stage.wait(SEARCH_SECONDS) == BACK
+    assert stage.marked == []
+    assert stage.outcomes == [(State.RESTORING, Cause.WORKER_SCALE_LOST, Outcome.DONE)]
+    (entry,) = (one for one in logs if one["event"] == "orphan given back")
+    assert (entry["log_level"], entry["worker_scale"]) == ("warning", "train")
+    assert "WorkerScale/train (UID lost), which is no more" in entry["message"]
+    assert stage.wait(2 * LASTING_SECONDS) == BACK
+
+
+def test_a_follower_gives_nothing_back_and_a_new_leader_waits_by_itself() -> None:
+    """What another one saw is not known."""
+    stage = Lost()
+    stage.wait(LASTING_SECONDS)
+    stage.lead.leading = False
+    assert stage.wait(2 * LASTING_SECONDS) == []
+    stage.lead.leading = True
+    assert stage.wait(LASTING_SECONDS) == []
+    assert stage.wait(SEARCH_SECONDS) == BACK
+
+
+@pytest.mark.parametrize("kind", [Kind.WORKER_SCALES, Kind.RAY_CLUSTERS, Kind.WORKLOADS])
+def test_nothing_is_given_back_while_a_source_is_missing_and_the_wait_begins_anew(
+    kind: Kind,
+) -> None:
+    """A WorkerScale that is not read may speak for it; a watch that comes back has to be seen."""
+    stage = Lost()
+    stage.wait(LASTING_SECONDS)
+    stage.sources = {kind: UNREAD}
+    assert stage.wait(2 * LASTING_SECONDS) == []
+    stage.sources = {}
+    assert stage.wait(LASTING_SECONDS) == []
+    assert stage.wait(SEARCH_SECONDS) == BACK
+
+
+def test_a_source_that_is_missing_between_two_searches_ends_the_wait_too() -> None:
+    """A look is enough to see it."""
+    stage = Lost()
+    stage.wait(LASTING_SECONDS)
+    stage.sources = {Kind.WORKER_SCALES: UNREAD}
+    stage.wait(1, every=1)
+    stage.sources = {}
+    assert stage.wait(LASTING_SECONDS) == []
+
+
+def test_a_definition_that_is_gone_gives_nothing_back() -> None:
+    """Without the kind nobody knows what was held."""
+    stage = Lost()
+    gone = SourceState(synced=False, installed=False, last_alive=None)
+    stage.sources = {Kind.WORKER_SCALES: gone}
+    assert stage.wait(3 * LASTING_SECONDS) == []
+
+
+def test_what_was_not_searched_for_long_has_to_last_anew() -> None:
+    """As where the process was stopped for a while."""
+    stage = Lost()
+    stage.wait(LASTING_SECONDS)
+    assert stage.wait(GAP_SECONDS, every=GAP_SECONDS) == []
+    assert stage.wait(LASTING_SECONDS - SEARCH_SECONDS) == []
+
+
+def test_a_worker_scale_that_is_made_anew_is_not_overtaken() -> None:
+    """It speaks for its target under another UID, and when it goes the wait begins again."""
+    stage = Lost()
+    stage.wait(LASTING_SECONDS)
+    anew = make_scale()
+    stage.kept.scales[anew.key] = anew
+    assert stage.wait(2 * LASTING_SECONDS) == []
+    stage.kept.scales.clear()
+    assert stage.wait(LASTING_SECONDS) == []
+    assert stage.wait(SEARCH_SECONDS) == BACK
+
+
+def test_a_mark_that_comes_to_others_has_to_last_by_itself() -> None:
+    """A backup may bring the target back before its WorkerScale."""
+    stage = Lost()
+    stage.wait(LASTING_SECONDS)
+    stage.clusters["ray-train"] = replace(stage.clusters["ray-train"], uid="restored")
+    assert stage.wait(LASTING_SECONDS) == []
+    assert stage.wait(SEARCH_SECONDS) == BACK
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [ApiError(403, "forbidden"), ApiError(422, "a test failed"), ApiError(500, "broken")],
+    ids=["forbidden", "stale", "failed"],
+)
+def test_one_that_can_not_be_written_hurts_no_other(failure: ApiError) -> None:
+    """It is tried again after the others."""
+    stage = Lost("a", "b", "c")
+    stage.kept.failures = [failure]
+    stage.wait(LASTING_SECONDS + SEARCH_SECONDS)
+    assert stage.marked == ["a"]
+    stage.wait(FORBIDDEN_SECONDS + SEARCH_SECONDS)
+    assert stage.marked == []
+
+
+def test_one_that_can_not_be_planned_hurts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor the looks to come."""
+    plain = ray_cluster.group_in
+
+    def broken(sought: Sought, cluster: Controlled) -> object:
+        if cluster.name == "a":
+            raise ZeroDivisionError
+        return plain(sought, cluster)
+
+    monkeypatch.setattr(ray_cluster, "group_in", broken)
+    stage = Lost("a", "b")
+    with capture_logs() as logs:
+        stage.wait(LASTING_SECONDS + SEARCH_SECONDS)
+    assert stage.marked == ["a"]
+    assert "giving back failed" in {one["event"] for one in logs}
+
+
+def test_an_api_server_out_of_reach_is_left_in_peace() -> None:
+    """No other write would fare better."""
+    stage = Lost("a", "b", "c")
+    stage.kept.failures = [NoAnswerError("no answer") for _ in range(3)]
+    stage.wait(LASTING_SECONDS + SEARCH_SECONDS)
+    assert stage.kept.tries == 1
+    stage.wait(2 * LASTING_SECONDS)
+    assert stage.marked == []
+
+
+def test_a_mark_that_comes_back_again_and_again_is_left_alone() -> None:
+    """Nobody is fought; and it is said once."""
+    stage = Lost()
+    with capture_logs() as logs:
+        for _ in range(MOST_TIMES + 3):
+            stage.wait(2 * LASTING_SECONDS)
+            stage.clusters = {"ray-train": replace(held("ray-train"), uid=f"uid-{stage.passed}")}
+    assert stage.kept.steps() == BACK * MOST_TIMES
+    assert stage.outcomes[MOST_TIMES:] == [(State.CONFLICT, Cause.WORKER_SCALE_LOST, Outcome.DONE)]
+    assert [one["event"] for one in logs].count("orphan left alone") == 1
+
+
+def test_what_was_brought_back_long_ago_is_forgotten() -> None:
+    """The next one is no quarrel."""
+    stage = Lost()
+    for _ in range(MOST_TIMES):
+        stage.wait(2 * LASTING_SECONDS)
+        stage.clusters = {"ray-train": held("ray-train")}
+    stage.clusters = {}
+    stage.wait(CALM_SECONDS + SEARCH_SECONDS)
+    stage.clusters = {"ray-train": held("ray-train")}
+    assert stage.wait(2 * LASTING_SECONDS) == BACK * (MOST_TIMES + 1)
+
+
+def test_witnesses_hear_of_each_by_the_name_that_its_mark_has() -> None:
+    """Several at once are several."""
+    stage = Lost("a", "b")
+    stage.wait(LASTING_SECONDS + SEARCH_SECONDS)
+    plans = _done(stage.told.applied_plans)
+    assert [(one.scale.name, str(one.target)) for one in plans] == [
+        ("train", "RayCluster/a"),
+        ("train", "RayCluster/b"),
+    ]
+
+
+def _done(applied: Iterable[Applied]) -> list[Plan]:
+    return [one.plan for one in applied if one.done]
