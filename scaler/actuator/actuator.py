@@ -228,7 +228,7 @@ class Actuator:
     def _give_orphans_back(self, state: State) -> None:
         """Give back what a WorkerScale that is no more had taken; each by itself."""
         until = self._elapsed() + APPLY_SECONDS
-        for orphan in self._orphans.due(state, now=self._clock(), elapsed=self._elapsed()):
+        for orphan in self._orphans_due(state):
             elapsed = self._elapsed()
             if self._stopping.is_set() or elapsed >= until or elapsed < self._not_before:
                 return
@@ -237,6 +237,14 @@ class Actuator:
             except Exception:
                 log.exception("giving back failed", namespace=orphan.namespace, of=orphan.mark.by)
                 self._orphans.failed(orphan, elapsed=self._elapsed())
+
+    def _orphans_due(self, state: State) -> tuple[Orphan, ...]:
+        try:
+            return self._orphans.due(state, now=self._clock(), elapsed=self._elapsed())
+        except Exception:
+            # One odd object must not make the plans be forgotten.
+            log.exception("search for orphans failed")
+            return ()
 
     def _give_orphan_back(self, orphan: Orphan, state: State) -> None:
         plan = self._orphans.plan(orphan, state, now=self._clock())

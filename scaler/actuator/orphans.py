@@ -61,7 +61,7 @@ class Orphans:
     def __init__(self) -> None:
         self._seen: dict[Key, _Seen] = {}
         self._given: dict[Key, _Given] = {}
-        self._searched = float("-inf")
+        self._next = self._searched = float("-inf")
 
     def forget(self) -> None:
         """Begin anew, as when another one leads."""
@@ -75,10 +75,11 @@ class Orphans:
             snapshot, policy=policy, now=now
         ):
             self._seen.clear()
-        if elapsed - self._searched < SEARCH_SECONDS:
+        if elapsed < self._next:
             return ()
-        self._searched = elapsed
+        self._next = elapsed + SEARCH_SECONDS
         self._note(orphans(snapshot, policy=policy, now=now), elapsed)
+        self._searched = elapsed
         lasting = (
             one
             for one in self._seen.values()

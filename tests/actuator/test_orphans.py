@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
+from scaler.actuator import orphans as actuator_orphans
 from scaler.actuator.apply import Applied, Outcome
 from scaler.actuator.orphans import (
     CALM_SECONDS,
@@ -212,6 +213,20 @@ def test_one_that_can_not_be_planned_hurts_no_other(monkeypatch: pytest.MonkeyPa
         stage.wait(LASTING_SECONDS + SEARCH_SECONDS)
     assert stage.marked == ["a"]
     assert "giving back failed" in {one["event"] for one in logs}
+
+
+def test_a_search_that_fails_ends_no_look_and_finds_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was not found for long has to last anew."""
+    stage = Lost()
+    stage.wait(LASTING_SECONDS)
+    with monkeypatch.context() as patched, capture_logs() as logs:
+        patched.setattr(actuator_orphans, "orphans", lambda *_, **__: 1 // 0)
+        assert stage.wait(GAP_SECONDS) == []
+    assert {one["event"] for one in logs} == {"search for orphans failed"}
+    assert stage.wait(LASTING_SECONDS) == []
+    assert stage.wait(SEARCH_SECONDS) == BACK
 
 
 def test_an_api_server_out_of_reach_is_left_in_peace() -> None:

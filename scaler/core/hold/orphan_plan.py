@@ -29,7 +29,7 @@ from scaler.core.snapshot import Snapshot
 def give_back(snapshot: Snapshot, orphan: Orphan, *, now: Instant) -> Plan:
     """Plan what gives it back at once; nothing where its object is being deleted or is not read.
 
-    No node is waited for: there is no record of the Workload that could be lost by it.
+    No node is waited for, as with any mark that no record speaks of: nobody holds the quota.
     """
     scale = _stand_in(orphan, now=now)
     pieces = [piece for thing in orphan.things for piece in _pieces(snapshot, scale, thing)]
