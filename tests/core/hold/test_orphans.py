@@ -77,6 +77,7 @@ def test_workers_that_nobody_holds_any_more_come_back(kind: str, mode: Mode, job
     assert str(plan.target) == f"{kind}/a"
     assert "taken for WorkerScale/ws" in plan.message
     assert "which is no more, and given back: " in plan.message
+    assert len(plan.steps) == jobs
     world.apply(plan.steps)
     world.settle()
     assert (zeroed(world), marks_of(world)) == (set(), [])
@@ -130,6 +131,31 @@ def test_the_name_alone_speaks_for_no_workload_of_another_target() -> None:
     assert len(found_in(world)) == 1
     world.others = [own]
     assert found_in(world) == ()
+
+
+@pytest.mark.parametrize("name", ["ws", "anew"])
+def test_a_worker_scale_in_mode_hold_speaks_for_no_released_workload(name: str) -> None:
+    """Not by its name either: what it sees is the worker group."""
+    world = lost_world("RayCluster", Mode.RELEASE)
+    world.others = [another("RayCluster", Mode.HOLD, name=name)]
+    assert len(found_in(world)) == 1
+
+
+def test_a_mark_with_the_uid_of_a_worker_scale_is_its_own_business() -> None:
+    """Where it can't tell which RayCluster is the RayJob's now, it waits until it can."""
+    world = held_world(kind="RayJob")
+    held = world.objects["child-uid"]
+    world.put(replace(held, uid="child-2", name="b-child"))
+    assert found_in(world) == ()
+
+
+def test_a_notebook_that_a_person_stopped_stays_so_whatever_else_it_bears() -> None:
+    """Only the mark that was written with the stop speaks of it."""
+    world = lost_world("Notebook", Mode.RELEASE)
+    (mark,) = world.objects["a-uid"].marks
+    world.put(replace(world.objects["a-uid"], marks=(replace(mark, component="other"),)))
+    (plan,) = planned(world)
+    assert plan.steps == ()
 
 
 @pytest.mark.parametrize(
