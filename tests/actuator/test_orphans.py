@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from scaler.actuator import orphans as actuator_orphans
@@ -274,6 +276,19 @@ def test_one_that_stays_marked_is_left_alone_for_good() -> None:
     assert stage.wait(2 * CALM_SECONDS) == BACK * MOST_TIMES
 
 
+def test_one_that_was_left_alone_is_so_when_it_comes_back_soon() -> None:
+    """The hour is counted from when it was last seen."""
+    stage = Lost()
+    for _ in range(MOST_TIMES):
+        stage.wait(2 * LASTING_SECONDS)
+        stage.clusters = {"ray-train": held("ray-train")}
+    stage.wait(2 * CALM_SECONDS)
+    stage.clusters = {}
+    stage.wait(CALM_SECONDS / 2)
+    stage.clusters = {"ray-train": held("ray-train")}
+    assert stage.wait(2 * LASTING_SECONDS) == BACK * MOST_TIMES
+
+
 def test_what_is_brought_back_at_once_has_to_last_again() -> None:
     """On the same object too: the mark that is seen may also be an old one."""
     stage = Lost()
@@ -304,6 +319,45 @@ def test_witnesses_hear_of_each_by_the_name_that_its_mark_has() -> None:
         ("train", "RayCluster/a"),
         ("train", "RayCluster/b"),
     ]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["wait", "unread", "read", "follow", "lead", "anew", "gone", "fail"]),
+            st.sampled_from([1.0, 5.0, 20.0, 61.0]),
+        ),
+        max_size=30,
+    )
+)
+def test_law_it_is_given_back_only_after_a_minute_in_which_nothing_spoke_against_it(
+    moves: list[tuple[str, float]],
+) -> None:
+    """And at most twice by one leader, whatever happens."""
+    stage, anew = Lost(), make_scale()
+    since, waited, leaders = stage.passed, list[float](), 1
+    stage.kept.before_write = lambda: waited.append(stage.passed - since)
+    for move, seconds in moves:
+        match move:
+            case "unread" | "read":
+                stage.sources = {Kind.WORKER_SCALES: UNREAD} if move == "unread" else {}
+            case "follow" | "lead":
+                stage.lead.leading = move == "lead"
+                leaders += move == "lead"
+            case "anew":
+                stage.kept.scales[anew.key] = anew
+            case "gone":
+                stage.kept.scales.clear()
+            case "fail":
+                stage.kept.failures = [ApiError(500, "broken")]
+            case _:
+                stage.clusters = {"ray-train": held("ray-train")}
+        # What comes and goes between two searches is not seen.
+        stage.wait(seconds + SEARCH_SECONDS)
+        if stage.sources or not stage.lead.leading or stage.kept.scales or not stage.marked:
+            since = stage.passed
+    assert all(seconds >= LASTING_SECONDS for seconds in waited)
+    assert len(stage.kept.steps()) <= MOST_TIMES * leaders
 
 
 def _done(applied: Iterable[Applied]) -> list[Plan]:
