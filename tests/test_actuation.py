@@ -190,7 +190,9 @@ def test_workers_come_back_though_the_worker_scale_was_torn_away(
     cluster: Furnished, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its finalizer was taken off by hand: the marks alone tell, and the target's Event says so."""
-    monkeypatch.setattr(orphans, "LASTING_SECONDS", 1.0)
+    cluster.policy.write_text(
+        f"{cluster.policy.read_text('utf-8')}\nworkerScales: {{orphanAfter: 1s}}\n", "utf-8"
+    )
     monkeypatch.setattr(orphans, "SEARCH_SECONDS", 0.2)
     idle(cluster)
     before = workload(cluster)

@@ -18,8 +18,6 @@ from scaler.core.hold.words import State as Stand
 from scaler.core.model import Instant
 from scaler.store import State
 
-LASTING_SECONDS = 60.0
-"""For so long a mark is seen alone before it is given back: a WorkerScale may be made anew."""
 SEARCH_SECONDS = 5.0
 """Between two searches, which look at all Workloads."""
 GAP_SECONDS = 30.0
@@ -83,7 +81,7 @@ class Orphans:
         lasting = (
             one
             for one in self._seen.values()
-            if elapsed - one.since >= LASTING_SECONDS and elapsed >= one.not_before
+            if elapsed - one.since >= policy.worker_scales.orphan_after and elapsed >= one.not_before
         )
         return tuple(
             one.orphan

@@ -14,7 +14,6 @@ from scaler.actuator.orphans import (
     CALM_SECONDS,
     FORBIDDEN_SECONDS,
     GAP_SECONDS,
-    LASTING_SECONDS,
     MOST_TIMES,
     SEARCH_SECONDS,
 )
@@ -30,11 +29,14 @@ from scaler.core.model import (
     SourceState,
     WorkerGroup,
 )
+from scaler.core.policy import Policy, WorkerScales
 from scaler.kube.api import ApiError, NoAnswerError
+from scaler.policyfile import PolicyState
 from tests.actuator.stage import Stage, make_scale
 from tests.builders import NOW, make_snapshot
 
 BACK = ["SetGroup"]
+LASTING_SECONDS = WorkerScales().orphan_after
 UNREAD = SourceState(synced=False, last_alive=None)
 
 
@@ -97,6 +99,20 @@ class Lost(Stage):
             self.clusters[name] = replace(
                 self.clusters[name], marks=(), part=RayClusterPart(groups=groups)
             )
+
+
+def test_the_policy_says_for_how_long_a_worker_scale_has_to_be_gone() -> None:
+    """More where a backup brings targets back long before their WorkerScales."""
+    stage = Lost()
+    policy = Policy(worker_scales=WorkerScales(orphan_after=10 * LASTING_SECONDS))
+    stage.store.publish(
+        snapshot=stage.base,
+        policy=PolicyState(policy=policy),
+        decisions={},
+        changed=frozenset(),
+    )
+    assert stage.wait(10 * LASTING_SECONDS) == []
+    assert stage.wait(SEARCH_SECONDS) == BACK
 
 
 def test_what_has_been_an_orphan_for_a_while_is_given_back_and_says_so() -> None:
