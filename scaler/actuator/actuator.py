@@ -10,9 +10,11 @@ import structlog
 from scaler.actuator.apply import Applied, Outcome, apply
 from scaler.actuator.forbidden import complaint
 from scaler.actuator.inputs import Surroundings
+from scaler.actuator.orphans import Orphans
 from scaler.actuator.parts import Parts, gives, say, takes
 from scaler.actuator.watched import Watched
 from scaler.core.decision import Decision
+from scaler.core.hold.orphans import Orphan
 from scaler.core.hold.steps import Plan, Step
 from scaler.core.model import Instant, Kind, Name, SourceState, WorkerScale
 from scaler.core.trigger import TriggerRef
@@ -60,6 +62,7 @@ class Actuator:
         self._clock = clock
         self._elapsed = elapsed
         self._watched: dict[Name, Watched] = {}
+        self._orphans = Orphans()
         self._settled: set[Kind] = set()
         self._next_full = float("-inf")
         self._not_before = float("-inf")
@@ -129,6 +132,7 @@ class Actuator:
             {key: watched.plan for key, watched in self._watched.items() if watched.plan}
         )
         self._apply_all(sorted(plans, key=self._turn), around)
+        self._give_orphans_back(state)
 
     def _turn(self, plan: Plan) -> tuple[int, bool, bool]:
         """Order the writes: what failed waits for the others, and giving back can't wait.
@@ -153,6 +157,7 @@ class Actuator:
     def _forget(self) -> None:
         """Begin anew: another leader may have changed anything."""
         self._watched.clear()
+        self._orphans.forget()
         self._plans = MappingProxyType({})
 
     def _planned(self, scale: WorkerScale, around: Surroundings) -> Plan | None:
@@ -218,15 +223,48 @@ class Actuator:
             self._written(refused)
         elapsed = self._elapsed()
         watched.applied(applied, around=around, elapsed=elapsed)
+        self._note(applied, around.state, told=watched.told)
+
+    def _give_orphans_back(self, state: State) -> None:
+        """Give back what a WorkerScale that is no more had taken; each by itself."""
+        until = self._elapsed() + APPLY_SECONDS
+        for orphan in self._orphans_due(state):
+            elapsed = self._elapsed()
+            if self._stopping.is_set() or elapsed >= until or elapsed < self._not_before:
+                return
+            try:
+                self._give_orphan_back(orphan, state)
+            except Exception:
+                log.exception("giving back failed", namespace=orphan.namespace, of=orphan.mark.by)
+                self._orphans.failed(orphan, elapsed=self._elapsed())
+
+    def _orphans_due(self, state: State) -> tuple[Orphan, ...]:
+        try:
+            return self._orphans.due(state, now=self._clock(), elapsed=self._elapsed())
+        except Exception:
+            # One odd object must not make the plans be forgotten.
+            log.exception("search for orphans failed")
+            return ()
+
+    def _give_orphan_back(self, orphan: Orphan, state: State) -> None:
+        plan = self._orphans.plan(orphan, state, now=self._clock())
+        applied = self._written(plan)
+        told = self._orphans.applied(orphan, applied, elapsed=self._elapsed())
+        self._note(applied, state, told=told)
+
+    def _note(
+        self, applied: Applied, state: State, *, told: set[tuple[type[Step], Outcome]]
+    ) -> None:
+        """Say what came of a plan's steps, and whether the API server can be reached."""
         if applied.outcome is Outcome.UNREACHABLE:
             self._failures += 1
             back_off = min(FIRST_BACK_OFF * 2.0 ** min(self._failures - 1, 10), LONGEST_BACK_OFF)
-            self._not_before = elapsed + max(back_off, applied.retry_after)
+            self._not_before = self._elapsed() + max(back_off, applied.retry_after)
         elif applied.done:
             self._failures = 0
-        say(applied, told=watched.told)
+        say(applied, told=told)
         for witness in self._parts.witnesses:
-            witness.applied(applied, around.state)
+            witness.applied(applied, state)
 
     def _written(self, plan: Plan) -> Applied:
         return apply(
