@@ -81,7 +81,8 @@ class Orphans:
         lasting = (
             one
             for one in self._seen.values()
-            if elapsed - one.since >= policy.worker_scales.orphan_after and elapsed >= one.not_before
+            if elapsed - one.since >= policy.worker_scales.orphan_after
+            and elapsed >= one.not_before
         )
         return tuple(
             one.orphan

@@ -209,7 +209,7 @@ WORKER_SCALES = Section(
         optional(
             "orphanAfter",
             leaf.SPAN,
-            about="Workers are given back once the WorkerScale they were taken for is gone so long.",
+            about="Workers are given back once their WorkerScale is gone for so long.",
             default="60s",
         ),
     ),

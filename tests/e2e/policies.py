@@ -69,7 +69,7 @@ def policy(
             "massIdle": {"workloads": 1000, "percent": 100, "for": "20s"},
             **(safety or {}),
         },
-        # Some actuators see a part of the WorkerScales alone: the others' marks must not be orphans.
+        # To an actuator that sees a part of the WorkerScales others' marks look like orphans.
         "workerScales": {"orphanAfter": "6h"},
         "queries": {
             "vllm-requests": 'sum(vllm:num_requests_running{namespace="$namespace"}'
