@@ -109,6 +109,15 @@ def test_an_unknown_scaled_object_names_those_that_are_ours(
     )
 
 
+@pytest.mark.parametrize("name", [IDLE.upper(), IDLE.title()])
+def test_a_name_in_capital_letters_is_known_for_the_small_one(
+    name: str, cluster: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kubernetes has none."""
+    assert cluster.run("explain", name) == (2, "")
+    assert f"ScaledObject {name} does not exist; do you mean {IDLE}? " in capsys.readouterr().err
+
+
 def test_a_scaled_object_without_our_trigger_is_said_to_have_none(
     cluster: Furnished, capsys: pytest.CaptureFixture[str]
 ) -> None:
