@@ -109,6 +109,15 @@ def test_an_unknown_scaled_object_names_those_that_are_ours(
     )
 
 
+@pytest.mark.parametrize("name", [IDLE.upper(), IDLE.title()])
+def test_a_name_in_capital_letters_is_known_for_the_small_one(
+    name: str, cluster: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kubernetes has none."""
+    assert cluster.run("explain", name) == (2, "")
+    assert f"ScaledObject {name} does not exist; do you mean {IDLE}? " in capsys.readouterr().err
+
+
 def test_a_scaled_object_without_our_trigger_is_said_to_have_none(
     cluster: Furnished, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -204,3 +213,20 @@ def test_a_kind_is_named_with_what_it_needs(
     """What lacks is said, and nothing is asked of the cluster."""
     assert cluster.run("explain", *arguments) == (2, "")
     assert said in capsys.readouterr().err
+
+
+def test_a_bundle_of_somebody_else_s_commands_no_terminal(tmp_path: Path) -> None:
+    """Its texts were written by others; line breaks are ours, all else is not shown."""
+    trigger = {
+        "namespace": "ml",
+        "name": "\x1b]0;x\x07llm\u202e",
+        "scalerMetadata": {"signal": "no"},
+    }
+    (tmp_path / "trigger.yaml").write_text(json.dumps(trigger))
+    (tmp_path / "now").write_text("2026-05-01T10:00:00Z")
+    args = cli.parser().parse_args(["explain", "--bundle", str(tmp_path)])
+    out = io.StringIO()
+    assert args.run(args, out) == 2
+    told = out.getvalue()
+    assert "\N{REPLACEMENT CHARACTER}llm" in told
+    assert told.replace("\n", "").isprintable()
