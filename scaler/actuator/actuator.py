@@ -30,7 +30,9 @@ What else a plan needs it asks for.
 PACE_SECONDS = 0.25
 """Least time between two looks."""
 IDLE_SHARE = 9
-"""A look waits for so many times the CPU that the last one took."""
+"""A look waits for so many times the CPU of the last one, if that found nothing to write."""
+BUSY_SHARE = 1
+"""If it did: people wait for their workers, and the thread that decides for its turn."""
 REST_SECONDS = 2.0
 """Longest time between two looks: leadership comes and goes without a word."""
 FULL_SECONDS = 30.0
@@ -99,14 +101,14 @@ class Actuator:
         while not self._stopping.wait(pause):
             self._news.wait(self._rest())
             self._news.clear()
-            began = thread_time()
+            began, wrote = thread_time(), False
             try:
-                self.look()
+                wrote = self.look()
             except Exception:
                 # The thread must live on; the next look begins anew.
                 self._forget()
                 log.exception("look failed")
-            pause = max(PACE_SECONDS, IDLE_SHARE * (thread_time() - began))
+            pause = pause_after(thread_time() - began, wrote=wrote)
 
     def _rest(self) -> float:
         """Give the seconds until a plan asked for another look."""
@@ -114,11 +116,11 @@ class Actuator:
         dues = (watched.due - now for watched in self._watched.values() if watched.due is not None)
         return max(0.0, min(REST_SECONDS, min(dues, default=REST_SECONDS)))
 
-    def look(self) -> None:
-        """Plan what may have changed since the last look, and apply it."""
+    def look(self) -> bool:
+        """Plan what may have changed since the last look and apply it; say if that was anything."""
         state = self._store.latest()
         if not self._may_look(state):
-            return
+            return False
         if self._elapsed() >= self._next_full:
             self._next_full = self._elapsed() + FULL_SECONDS
             for watched in self._watched.values():
@@ -133,6 +135,7 @@ class Actuator:
         )
         self._apply_all(sorted(plans, key=self._turn), around)
         self._give_orphans_back(state)
+        return bool(plans)
 
     def _turn(self, plan: Plan) -> tuple[int, bool, bool]:
         """Order the writes: what failed waits for the others, and giving back can't wait.
@@ -277,6 +280,11 @@ class Actuator:
     def _wrote(self, step: Step, outcome: Outcome) -> None:
         for witness in self._parts.witnesses:
             witness.wrote(step, outcome)
+
+
+def pause_after(spent: float, *, wrote: bool) -> float:
+    """Give the seconds from a look that took so much CPU to the next."""
+    return max(PACE_SECONDS, (BUSY_SHARE if wrote else IDLE_SHARE) * spent)
 
 
 def _decided(ref: TriggerRef, state: State, now: Instant) -> Decision:
