@@ -60,6 +60,7 @@ def run(report: Report) -> None:
         _refusals(report, Path(folder))
         _by_itself(report)
         _texts(report)
+        _own_policy(report)
         _two_releases(report)
 
 
@@ -193,6 +194,21 @@ def _texts(report: Report) -> None:
     lost = [each for each in ("12", "34", "56", "78", "true") if each not in found]
     odd = [each for each in (12, 34, 56, 78) if each in found]
     report.check("names like numbers stay texts", ok=not lost and not odd, found=[*lost, *odd])
+
+
+def _own_policy(report: Report) -> None:
+    """A policy that comes another way is mounted by both, and none is made beside it."""
+    found = _chart("policyConfigMap=tuned", "actuator.enabled=true")
+    volumes = [
+        volume["configMap"]["name"]
+        for (kind, _), each in found.items()
+        if kind == "Deployment"
+        for volume in each["spec"]["template"]["spec"]["volumes"]
+        if volume["name"] == "policy"
+    ]
+    made = [name for kind, name in found if kind == "ConfigMap"]
+    report.check("policyConfigMap is mounted by both", ok=volumes == ["tuned"] * 2, found=volumes)
+    report.check("and no other policy is made", ok=not made, found=made)
 
 
 def _scalars(part: object) -> Iterator[object]:

@@ -110,7 +110,7 @@ volumeMounts:
 volumes:
   - name: policy
     configMap:
-      name: {{ include "scaler.name" . }}-policy
+      name: {{ .Values.policyConfigMap | default (printf "%s-policy" (include "scaler.name" .)) | quote }}
   {{- if .Values.openshift.enabled }}
   - name: service-ca
     configMap:
