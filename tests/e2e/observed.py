@@ -182,15 +182,16 @@ class Patients:
         ]
 
     def rest(self) -> None:
-        """Let KEDA pause, end the replicas and Prometheus; sizes stay, and settle() ends it."""
+        """Let KEDA pause and end the replicas; sizes stay, and settle() ends it.
+
+        Prometheus goes on: after a gap every counter would be new to queries with short windows.
+        """
         self._paused("true")
         self._wait(lambda: not self._hpas(), "KEDA lets go of all", SETTLED)
         for replica in self.scaler.replicas:
             replica.terminate()
-        self.prometheus.stop()
 
     def _rise(self) -> None:
-        self.prometheus.start()
         for replica in self.scaler.replicas:
             replica.restart()
         self._paused(None)
@@ -205,7 +206,7 @@ class Patients:
 
     def settle(self) -> None:
         """See to it that all is well, also after a fault that changed sizes; wait for it."""
-        if not self.prometheus.program.runs:
+        if not any(each.program.runs for each in self.scaler.replicas):
             self._rise()
         for name, kind in {**dict.fromkeys(SIZES, "Deployment"), POOL: "MachineSet"}.items():
             if self.size(name) not in (self.sizes[name], None):
