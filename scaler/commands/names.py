@@ -37,7 +37,7 @@ WORDS = {
     **_words(Sort.SCALED_OBJECT, "keda.sh", "so"),
     **_words(Sort.WORKER_SCALE, "kueue-gpu-scaler.dev", "wscale"),
     **_words(Sort.CLUSTER_QUEUE, "kueue.x-k8s.io", "cq"),
-    **_words(Sort.WORKLOAD, "kueue.x-k8s.io", "wl"),
+    **_words(Sort.WORKLOAD, "kueue.x-k8s.io", "wl", "kwl"),
 }
 """What kubectl calls the kinds."""
 

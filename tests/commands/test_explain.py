@@ -160,7 +160,24 @@ def test_without_a_policy_the_defaults_decide_and_that_is_said(
     _, told = cluster.run("explain", IDLE, "-o", "json", with_policy=False)
     effective = json.loads(told)["effective"]
     assert {"key": "idleAfter", "value": "30m", "rule": "built-in"} in effective
-    assert "deciding by the built-in defaults" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "deciding by the built-in defaults" in said
+    assert "kubectl get configmap kueue-gpu-scaler-policy -n kueue-gpu-scaler" in said
+
+
+def test_a_config_map_is_a_policy_too(
+    cluster: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As kubectl gives the one that is installed; another object is told to be no policy."""
+    idle(cluster)
+    plain = cluster.run("explain", IDLE, "-o", "json")
+    text = cluster.policy.read_text(encoding="utf-8")
+    wrapped = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"policy.yaml": text}}
+    cluster.policy.write_text(json.dumps(wrapped), encoding="utf-8")
+    assert cluster.run("explain", IDLE, "-o", "json") == plain
+    cluster.policy.write_text(json.dumps({**wrapped, "data": {"x": text}}), encoding="utf-8")
+    assert cluster.run("explain", IDLE) == (2, "")
+    assert "is no good policy" in capsys.readouterr().err
 
 
 def test_something_to_explain_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
