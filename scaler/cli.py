@@ -4,15 +4,19 @@ What a process ends with is `scaler.commands.arguments.Exit`.
 """
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
 
 import scaler
 from scaler.commands import actuate, capture, check, demo, explain, serve
-from scaler.commands.arguments import Exit, HelpFormatter, examples, program
+from scaler.commands.arguments import Exit, HelpFormatter, examples, program, refuse
 
 DESCRIPTION = "Scale GPU node pools and idle GPU workers from what Kueue and DCGM say, for KEDA."
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of writing alone, and of no defect."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,8 +48,18 @@ def entry(argv: Sequence[str] | None = None) -> int:
         return Exit.INTERRUPTED
     except BrokenPipeError:
         # The reader (head, less) has gone; nothing is left to be said to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return Exit.DONE
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        _drop_output()
+        return refuse(f"the output can't be written: {error.strerror}")
+
+
+def _drop_output() -> None:
+    """Let what is still to be written go nowhere: the interpreter tries again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(argv: Sequence[str] | None) -> int:

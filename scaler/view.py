@@ -187,8 +187,11 @@ def _idle(idle: IdleEvidence | None) -> tuple[str, ...]:
         return ()
     since = "unknown" if idle.idle_seconds is None else format_duration(round(idle.idle_seconds))
     limit = format_duration(idle.idle_after_seconds)
+    subject = f"  workload  {idle.workload}{_component(idle)}: {idle.verdict}"
+    if not idle.pods:
+        return (subject, "  pods      none")
     return (
-        f"  workload  {idle.workload}{_component(idle)}: {idle.verdict}",
+        subject,
         f"  idle for  {since}, limit {limit}",
         f"  GPUs      {idle.physical_gpus} seen, {idle.gpus_requested} requested",
         f"  pods      {len(idle.pods)}: {', '.join(idle.pods[:5])}",

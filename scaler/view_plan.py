@@ -159,7 +159,7 @@ def _steps(plan: Plan) -> Iterator[str]:
     for number, step in enumerate(plan.steps, 1):
         yield f"  {'now' if number == 1 else '':10}{number}. {told(step, plan.scale)}"
     if plan.look_again_in is not None:
-        yield f"  again     in {format_duration(round(plan.look_again_in))} at the latest"
+        yield f"  next look in {format_duration(round(plan.look_again_in))} at the latest"
 
 
 def _held(hold: HoldRecord | None, now: Instant) -> Iterator[str]:

@@ -67,6 +67,7 @@ class Issuer:
         ends: float | None = None,
         names: Sequence[str] = NAMES,
         usage: Sequence[ObjectIdentifier] = (SERVER, CLIENT),
+        odd: x509.ExtensionType | None = None,
         password: bytes | None = None,
     ) -> Pair:
         """Sign a certificate, by default for a server and a client of this machine."""
@@ -78,6 +79,8 @@ class Issuer:
             built = built.add_extension(x509.SubjectAlternativeName(_names(names)), critical=False)
         if usage:
             built = built.add_extension(x509.ExtendedKeyUsage(usage), critical=False)
+        if odd is not None:
+            built = built.add_extension(odd, critical=False)
         made = built.sign(self.key, hashes.SHA256())
         hidden = BestAvailableEncryption(password) if password else NoEncryption()
         return Pair(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from scaler.actuation import Actuation
+from scaler.actuator import orphans
 from scaler.core.model import Kind
 from scaler.settings import ActuatorSettings, Address
 from scaler.sim.conditions import is_true
@@ -21,6 +22,7 @@ from tests.commands.furnished import NOBODY, Furnished, furnished
 
 LEASE = ("scaling", "actuator")
 FINALIZER = "kueue-gpu-scaler.dev/restore"
+MARKED = "held.kueue-gpu-scaler.dev/"
 
 
 @pytest.fixture
@@ -182,6 +184,46 @@ def test_a_worker_scale_that_goes_leaves_its_target_as_it_was(cluster: Furnished
             return workers(cluster) == WORKERS
 
         until(back)
+
+
+def test_workers_come_back_though_the_worker_scale_was_torn_away(
+    cluster: Furnished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its finalizer was taken off by hand: the marks alone tell, and the target's Event says so."""
+    cluster.policy.write_text(
+        f"{cluster.policy.read_text('utf-8')}\nworkerScales: {{orphanAfter: 1s}}\n", "utf-8"
+    )
+    monkeypatch.setattr(orphans, "SEARCH_SECONDS", 0.2)
+    idle(cluster)
+    before = workload(cluster)
+
+    def tear(document: Document) -> None:
+        document["metadata"]["finalizers"] = []
+
+    with actuating(cluster) as running:
+        running.until("Running")
+        want(cluster, 0)
+        running.until("Held")
+        cluster.cluster.objects.modify(Kind.WORKER_SCALES, SIM_WORKERS, tear)
+        cluster.cluster.objects.end(Kind.WORKER_SCALES, SIM_WORKERS)
+        assert cluster.cluster.objects.get(Kind.WORKER_SCALES, SIM_WORKERS) is None
+        assert workers(cluster) == 0
+
+        def back() -> bool:
+            cluster.clock.advance(0.2)
+            cluster.cluster.step()
+            return workers(cluster) == WORKERS
+
+        until(back)
+        assert workload(cluster) == before
+        target = cluster.cluster.objects.get(Kind.RAY_CLUSTERS, SIM)
+        assert target is not None
+        assert not any(MARKED in name for name in target["metadata"].get("annotations", {}))
+        told = {("RayCluster", "RolledBack")}
+        until(lambda: told <= events(cluster), seen=lambda: events(cluster))
+        labels = f'cause="WorkerScaleLost",namespace="{SIM[0]}",worker_scale="{SIM_WORKERS[1]}"'
+        counted = f"kueue_gpu_scaler_hold_breaches_total{{{labels}}} 1.0"
+        until(lambda: counted in running.get("/metrics")[1])
 
 
 def test_a_write_that_is_forbidden_is_told_in_ready_until_it_is_allowed(

@@ -208,28 +208,43 @@ def test_a_malformed_address_says_what_is_allowed(text: str, said: str, tmp_path
 @pytest.mark.parametrize("arguments", [("check", "--schema"), ("check", "POLICY"), ("--help",)])
 def test_a_reader_that_leaves_is_no_error(arguments: tuple[str, ...], tmp_path: Path) -> None:
     """`kueue-gpu-scaler ... | head -1` ends quietly, be the output long or short."""
-    named = policy(tmp_path)
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "scaler",
-                *(named if one == "POLICY" else one for one in arguments),
-            ],
-            env={**os.environ, "HOME": str(tmp_path)},
-            cwd=Path(scaler.__file__).parents[1],
-            stdout=writer,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = written_to(writer, *arguments, home=tmp_path)
     finally:
         os.close(writer)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("arguments", [("check", "--schema"), ("check", "POLICY")])
+def test_a_full_disk_is_one_sentence(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """`kueue-gpu-scaler ... > file` must not end like one that wrote all of it."""
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = written_to(full.fileno(), *arguments, home=tmp_path)
+    said = "kueue-gpu-scaler: the output can't be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
+def written_to(file: int, *arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command, its output going to an open file."""
+    named = policy(home)
+    return subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "scaler",
+            *(named if one == "POLICY" else one for one in arguments),
+        ],
+        env={**os.environ, "HOME": str(home)},
+        cwd=Path(scaler.__file__).parents[1],
+        stdout=file,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def test_actuate_outside_a_pod_asks_where_its_lease_is(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_a_hold_tells_since_when_and_of_what() -> None:
     assert "  taken for all quiet for 20m" in lines
     assert "  waking    for 1m" in lines
     assert "  now       nothing is done" in lines
-    assert "  again     in 5s at the latest" in lines
+    assert "  next look in 5s at the latest" in lines
 
 
 def test_a_latch_tells_until_when_it_is_not_tried_again() -> None:

@@ -19,10 +19,11 @@ def abouts(snapshot: Snapshot, scale: WorkerScale, *, refs_of: RefsOf) -> tuple[
         name=scale.name,
         uid=scale.uid,
     )
-    return (own, *_target(snapshot, scale), *_scaled_objects(snapshot, scale, refs_of))
+    return (own, *target_abouts(snapshot, scale), *_scaled_objects(snapshot, scale, refs_of))
 
 
-def _target(snapshot: Snapshot, scale: WorkerScale) -> Iterator[About]:
+def target_abouts(snapshot: Snapshot, scale: WorkerScale) -> Iterator[About]:
+    """Give the target alone, where it is there: also that of a WorkerScale that is no more."""
     target = scale.target
     uid = _uid_of_target(snapshot, scale)
     if uid is not None:

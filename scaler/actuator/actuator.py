@@ -10,9 +10,11 @@ import structlog
 from scaler.actuator.apply import Applied, Outcome, apply
 from scaler.actuator.forbidden import complaint
 from scaler.actuator.inputs import Surroundings
+from scaler.actuator.orphans import Orphans
 from scaler.actuator.parts import Parts, gives, say, takes
 from scaler.actuator.watched import Watched
 from scaler.core.decision import Decision
+from scaler.core.hold.orphans import Orphan
 from scaler.core.hold.steps import Plan, Step
 from scaler.core.model import Instant, Kind, Name, SourceState, WorkerScale
 from scaler.core.trigger import TriggerRef
@@ -28,7 +30,9 @@ What else a plan needs it asks for.
 PACE_SECONDS = 0.25
 """Least time between two looks."""
 IDLE_SHARE = 9
-"""A look waits for so many times the CPU that the last one took."""
+"""A look waits for so many times the CPU of the last one, if that found nothing to write."""
+BUSY_SHARE = 1
+"""If it did: people wait for their workers, and the thread that decides for its turn."""
 REST_SECONDS = 2.0
 """Longest time between two looks: leadership comes and goes without a word."""
 FULL_SECONDS = 30.0
@@ -60,6 +64,7 @@ class Actuator:
         self._clock = clock
         self._elapsed = elapsed
         self._watched: dict[Name, Watched] = {}
+        self._orphans = Orphans()
         self._settled: set[Kind] = set()
         self._next_full = float("-inf")
         self._not_before = float("-inf")
@@ -96,14 +101,14 @@ class Actuator:
         while not self._stopping.wait(pause):
             self._news.wait(self._rest())
             self._news.clear()
-            began = thread_time()
+            began, wrote = thread_time(), False
             try:
-                self.look()
+                wrote = self.look()
             except Exception:
                 # The thread must live on; the next look begins anew.
                 self._forget()
                 log.exception("look failed")
-            pause = max(PACE_SECONDS, IDLE_SHARE * (thread_time() - began))
+            pause = pause_after(thread_time() - began, wrote=wrote)
 
     def _rest(self) -> float:
         """Give the seconds until a plan asked for another look."""
@@ -111,11 +116,11 @@ class Actuator:
         dues = (watched.due - now for watched in self._watched.values() if watched.due is not None)
         return max(0.0, min(REST_SECONDS, min(dues, default=REST_SECONDS)))
 
-    def look(self) -> None:
-        """Plan what may have changed since the last look, and apply it."""
+    def look(self) -> bool:
+        """Plan what may have changed since the last look and apply it; say if that was anything."""
         state = self._store.latest()
         if not self._may_look(state):
-            return
+            return False
         if self._elapsed() >= self._next_full:
             self._next_full = self._elapsed() + FULL_SECONDS
             for watched in self._watched.values():
@@ -129,6 +134,8 @@ class Actuator:
             {key: watched.plan for key, watched in self._watched.items() if watched.plan}
         )
         self._apply_all(sorted(plans, key=self._turn), around)
+        self._give_orphans_back(state)
+        return bool(plans)
 
     def _turn(self, plan: Plan) -> tuple[int, bool, bool]:
         """Order the writes: what failed waits for the others, and giving back can't wait.
@@ -153,6 +160,7 @@ class Actuator:
     def _forget(self) -> None:
         """Begin anew: another leader may have changed anything."""
         self._watched.clear()
+        self._orphans.forget()
         self._plans = MappingProxyType({})
 
     def _planned(self, scale: WorkerScale, around: Surroundings) -> Plan | None:
@@ -218,15 +226,48 @@ class Actuator:
             self._written(refused)
         elapsed = self._elapsed()
         watched.applied(applied, around=around, elapsed=elapsed)
+        self._note(applied, around.state, told=watched.told)
+
+    def _give_orphans_back(self, state: State) -> None:
+        """Give back what a WorkerScale that is no more had taken; each by itself."""
+        until = self._elapsed() + APPLY_SECONDS
+        for orphan in self._orphans_due(state):
+            elapsed = self._elapsed()
+            if self._stopping.is_set() or elapsed >= until or elapsed < self._not_before:
+                return
+            try:
+                self._give_orphan_back(orphan, state)
+            except Exception:
+                log.exception("giving back failed", namespace=orphan.namespace, of=orphan.mark.by)
+                self._orphans.failed(orphan, elapsed=self._elapsed())
+
+    def _orphans_due(self, state: State) -> tuple[Orphan, ...]:
+        try:
+            return self._orphans.due(state, now=self._clock(), elapsed=self._elapsed())
+        except Exception:
+            # One odd object must not make the plans be forgotten.
+            log.exception("search for orphans failed")
+            return ()
+
+    def _give_orphan_back(self, orphan: Orphan, state: State) -> None:
+        plan = self._orphans.plan(orphan, state, now=self._clock())
+        applied = self._written(plan)
+        told = self._orphans.applied(orphan, applied, elapsed=self._elapsed())
+        self._note(applied, state, told=told)
+
+    def _note(
+        self, applied: Applied, state: State, *, told: set[tuple[type[Step], Outcome]]
+    ) -> None:
+        """Say what came of a plan's steps, and whether the API server can be reached."""
         if applied.outcome is Outcome.UNREACHABLE:
             self._failures += 1
             back_off = min(FIRST_BACK_OFF * 2.0 ** min(self._failures - 1, 10), LONGEST_BACK_OFF)
-            self._not_before = elapsed + max(back_off, applied.retry_after)
+            self._not_before = self._elapsed() + max(back_off, applied.retry_after)
         elif applied.done:
             self._failures = 0
-        say(applied, told=watched.told)
+        say(applied, told=told)
         for witness in self._parts.witnesses:
-            witness.applied(applied, around.state)
+            witness.applied(applied, state)
 
     def _written(self, plan: Plan) -> Applied:
         return apply(
@@ -239,6 +280,11 @@ class Actuator:
     def _wrote(self, step: Step, outcome: Outcome) -> None:
         for witness in self._parts.witnesses:
             witness.wrote(step, outcome)
+
+
+def pause_after(spent: float, *, wrote: bool) -> float:
+    """Give the seconds from a look that took so much CPU to the next."""
+    return max(PACE_SECONDS, (BUSY_SHARE if wrote else IDLE_SHARE) * spent)
 
 
 def _decided(ref: TriggerRef, state: State, now: Instant) -> Decision:

@@ -9,8 +9,9 @@ from prometheus_client.registry import Collector
 
 from scaler.actuator.apply import Applied, Outcome
 from scaler.actuator.lease import Leadership
-from scaler.actuator.words import AWAY, BREACHES, differs
+from scaler.actuator.words import AWAY, BREACHES, Happening, differs, orphan_news
 from scaler.core.hold.steps import Plan, Step, WriteStatus
+from scaler.core.hold.words import Cause
 from scaler.core.hold.words import State as Stand
 from scaler.core.model import HoldRecord, Instant, Mode, Name
 from scaler.core.profile import MetricProfile, metric_profile
@@ -91,6 +92,9 @@ class Tracker:
 
     def applied(self, applied: Applied, state: State) -> None:
         """Count what became another one, once the status that says so is written."""
+        if applied.plan.cause is Cause.WORKER_SCALE_LOST:
+            self._count_orphan(applied)
+            return
         written = next((step for step in applied.done if isinstance(step, WriteStatus)), None)
         if written is None:
             return
@@ -113,6 +117,15 @@ class Tracker:
             self.refusals.labels(plan.cause).inc()
         elif plan.state is Stand.CONFLICT:
             self.conflicts.inc()
+
+    def _count_orphan(self, applied: Applied) -> None:
+        match orphan_news(applied):
+            case Happening.ROLLED_BACK:
+                self.breaches.labels(applied.plan.cause, *applied.plan.scale.key).inc()
+            case Happening.CONFLICT:
+                self.conflicts.inc()
+            case _:
+                return
 
     def _time(self, before: HoldRecord | None, after: HoldRecord | None, now: Instant) -> None:
         if after is not None and after.gone_at is not None and _gone_at(before) is None:

@@ -1,16 +1,17 @@
 """Tell people, by Events on all that it concerns, what became of their workers and why."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import structlog
 
-from scaler.actuator.abouts import abouts
+from scaler.actuator.abouts import abouts, target_abouts
 from scaler.actuator.apply import Applied, Outcome
 from scaler.actuator.inputs import RefsOf
-from scaler.actuator.words import PASSING, WARNINGS, Happening, happening
+from scaler.actuator.words import PASSING, WARNINGS, Happening, happening, orphan_news
 from scaler.core.hold.steps import Plan, Step
+from scaler.core.hold.words import Cause
 from scaler.core.model import Instant, Name
 from scaler.observer.announce import (
     FAILURES_A_LOOK,
@@ -108,6 +109,9 @@ class News:
 
     def applied(self, applied: Applied, state: State) -> None:
         """Tell once that the API server refuses what is to be done."""
+        if applied.plan.cause is Cause.WORKER_SCALE_LOST:
+            self._tell_orphan(applied, state)
+            return
         step, outcome = applied.failed, applied.outcome
         if step is None or outcome not in (Outcome.FORBIDDEN, Outcome.REFUSED):
             return
@@ -116,10 +120,20 @@ class News:
             if seen is None or seen.refused == (type(step), outcome):
                 return
             seen.refused = (type(step), outcome)
-            message = f"{type(step).__name__} is {outcome}: {applied.message}"
             now = self._clock()
             news = Happening.WRITE_REFUSED
-            self._queue(self._told(applied.plan, state, news, message, now), now)
+            self._queue(self._told(applied.plan, state, news, _refusal(applied), now), now)
+
+    def _tell_orphan(self, applied: Applied, state: State) -> None:
+        """Tell on the target alone: its WorkerScale is no more, nor what scaled that."""
+        news, plan, now = orphan_news(applied), applied.plan, self._clock()
+        if news is None:
+            return
+        refused = news is Happening.WRITE_REFUSED
+        message = _refusal(applied) if refused else plan.message
+        found = tuple(target_abouts(state.snapshot, plan.scale))
+        with self._lock:
+            self._queue(_announced(found, plan, news, message, now), now)
 
     def look(self, *, now: Instant) -> None:
         """Write what waits, and what has lasted since it was noted."""
@@ -154,17 +168,7 @@ class News:
     ) -> tuple[Announcement, ...]:
         """Give one Event for each object that it concerns."""
         found: tuple[About, ...] = abouts(state.snapshot, plan.scale, refs_of=self._refs_of)
-        return tuple(
-            Announcement(
-                about=about,
-                warning=news in WARNINGS,
-                reason=news,
-                message=message,
-                subject=f"workerscale/{plan.scale.name}/{news}",
-                at=now,
-            )
-            for about in found
-        )
+        return _announced(found, plan, news, message, now)
 
     def _drop_gone(self, state: State) -> None:
         """Forget WorkerScales that are no more, now and then."""
@@ -179,3 +183,23 @@ class News:
             except Exception:
                 # One odd object must not end the only thread that tells.
                 log.exception("telling failed")
+
+
+def _refusal(applied: Applied) -> str:
+    return f"{type(applied.failed).__name__} is {applied.outcome}: {applied.message}"
+
+
+def _announced(
+    found: Iterable[About], plan: Plan, news: Happening, message: str, now: Instant
+) -> tuple[Announcement, ...]:
+    return tuple(
+        Announcement(
+            about=about,
+            warning=news in WARNINGS,
+            reason=news,
+            message=message,
+            subject=f"workerscale/{plan.scale.name}/{news}",
+            at=now,
+        )
+        for about in found
+    )

@@ -2,7 +2,8 @@
 
 from enum import StrEnum
 
-from scaler.core.hold.steps import Plan
+from scaler.actuator.apply import Applied, Outcome
+from scaler.core.hold.steps import DropMark, Plan
 from scaler.core.hold.words import Cause, State
 from scaler.core.model import WorkerScaleStatus
 
@@ -13,6 +14,7 @@ BREACHES = frozenset(
         Cause.EVICTED_WHILE_HELD,
         Cause.PODS_READY_LOST,
         Cause.NOT_TAKEN,
+        Cause.WORKER_SCALE_LOST,
     }
 )
 """What ends a hold by force."""
@@ -72,6 +74,19 @@ def happening(plan: Plan, *, before: tuple[str, str]) -> Happening | None:
     if plan.state is State.RUNNING and state in TAKEN:
         return Happening.WOKEN
     return _OF_STATE.get(plan.state)
+
+
+def orphan_news(applied: Applied) -> Happening | None:
+    """Name what became of workers whose WorkerScale is no more, None where it is no news.
+
+    A mark that is taken off what somebody else put back is none.
+    """
+    if applied.plan.state is State.CONFLICT:
+        return Happening.CONFLICT
+    if applied.outcome in (Outcome.FORBIDDEN, Outcome.REFUSED):
+        return Happening.WRITE_REFUSED
+    given = any(not isinstance(step, DropMark) for step in applied.done)
+    return Happening.ROLLED_BACK if given and applied.outcome is Outcome.DONE else None
 
 
 def differs(status: WorkerScaleStatus, plan: Plan) -> bool:

@@ -9,7 +9,11 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+)
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from scaler.certificates.content import Content, said
@@ -25,6 +29,13 @@ KEYS: Final = (
     f"RSA with {SMALLEST_RSA} bits or more, ECDSA on P-256, P-384 or P-521, and Ed25519 are allowed"
 )
 _BEGIN: Final = b"-----BEGIN CERTIFICATE-----"
+_UNREADABLE: Final = (
+    ValueError,
+    x509.DuplicateExtension,
+    x509.UnsupportedGeneralNameType,
+    UnsupportedAlgorithm,
+)
+"""What `cryptography` raises, first where a part is looked at, for a certificate it can't read."""
 
 
 def judge(
@@ -47,22 +58,24 @@ def judge(
         problems += _of_key(files, key, chain)
     if problems or isinstance(certificate, Problem) or isinstance(key, Problem):
         return tuple(problems)
-    return _identity(files, certificate, key, authorities, (chain[0], trusted))
+    return _identity(files, certificate, key, (chain[0], trusted))
 
 
 def _identity(
     files: CertificateFiles,
     certificate: bytes,
     key: bytes,
-    authorities: bytes | Problem | None,
     parsed: tuple[x509.Certificate, tuple[x509.Certificate, ...]],
 ) -> Identity | tuple[Problem, ...]:
     leaf, trusted = parsed
-    roots = authorities if isinstance(authorities, bytes) else None
+    # As they were read: beside them a bundle has words in any encoding, and Python takes ASCII.
+    roots = b"".join(each.public_bytes(Encoding.PEM) for each in trusted) if trusted else None
     try:
         context = server_context(certificate=certificate, key=key, client_authorities=roots)
     except ssl.SSLError as error:
         return (said(files.certificate, f"OpenSSL refuses it: {error.reason or error}"),)
+    except OSError as error:
+        return (said(files.certificate, f"it can't be loaded: {error.strerror or error}"),)
     return Identity(
         certificate=certificate,
         key=key,
@@ -80,7 +93,9 @@ def _certificates(
     """Read PEM certificates; a block that is cut off is a problem, not one certificate less."""
     try:
         found = tuple(x509.load_pem_x509_certificates(content))
-    except ValueError:
+        for each in found:
+            _ = each.extensions, each.subject, each.issuer
+    except _UNREADABLE:
         found = ()
     if not found or len(found) != content.count(_BEGIN):
         what = "it is empty" if not content.strip() else "it is broken or cut off"
@@ -96,7 +111,7 @@ def _of_server(path: Path, leaf: x509.Certificate, now: Instant) -> Iterator[Pro
     if now < _begin(leaf):
         begin = format_instant(_begin(leaf))
         yield said(path, f"it is not valid before {begin}; is the clock right?")
-    if not _allowed(leaf.public_key()):
+    if not _allowed(leaf):
         yield said(path, f"its kind of key can't be served; {KEYS}")
     if not _serves(leaf):
         yield said(path, "it is not for servers: its extended key usage must have serverAuth")
@@ -116,7 +131,8 @@ def _of_key(
         what = "it is empty" if not content.strip() else "it is broken or cut off"
         yield said(files.key, f"{what}; one PEM private key (BEGIN PRIVATE KEY) is allowed")
         return
-    if chain and key.public_key() != chain[0].public_key():
+    shown = _public_key(chain[0]) if chain else None
+    if shown is not None and key.public_key() != shown:
         first = f"the first certificate in {files.certificate}"
         yield said(files.key, f"it is not the key of {first}; the two must belong together")
 
@@ -136,13 +152,28 @@ def _of_authorities(
         yield said(path, f"every authority in it expired, the last at {format_instant(max(ends))}")
 
 
-def _allowed(key: CertificatePublicKeyTypes) -> bool:
-    """Say whether gRPC's TLS serves such a key."""
+def _public_key(certificate: x509.Certificate) -> CertificatePublicKeyTypes | None:
+    try:
+        return certificate.public_key()
+    except _UNREADABLE:
+        return None
+
+
+def _allowed(leaf: x509.Certificate) -> bool:
+    """Say whether gRPC's TLS serves such a key.
+
+    It takes keys that are written plainly alone: of one with its curve spelled out, or bound to
+    RSA-PSS, it would say nothing but go on with the key before.
+    """
+    key = _public_key(leaf)
     if isinstance(key, rsa.RSAPublicKey):
-        return key.key_size >= SMALLEST_RSA
-    if isinstance(key, ec.EllipticCurvePublicKey):
-        return key.curve.name in CURVES
-    return isinstance(key, ed25519.Ed25519PublicKey)
+        allowed = key.key_size >= SMALLEST_RSA
+    elif isinstance(key, ec.EllipticCurvePublicKey):
+        allowed = key.curve.name in CURVES
+    else:
+        return isinstance(key, ed25519.Ed25519PublicKey)
+    plain = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return allowed and plain in leaf.public_bytes(Encoding.DER)
 
 
 def _serves(leaf: x509.Certificate) -> bool:

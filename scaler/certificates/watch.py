@@ -72,9 +72,9 @@ class Certificates:
         # What was refused may become right by the hour alone: it may have come too early.
         if content == self._seen and not self.state.problems:
             return None
-        changed = content != self._seen
+        judged, changed = self._judged(content), content != self._seen
         self._seen = content
-        return self._taken(self._judged(content), changed=changed)
+        return self._taken(judged, changed=changed)
 
     def details(self) -> Iterator[str]:
         """Say in sentences what is wrong, for /readyz."""

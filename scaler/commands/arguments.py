@@ -74,5 +74,14 @@ def address(text: str) -> Address:
 
 def refuse(message: str) -> int:
     """Say on standard error what is wrong, and give the exit code of bad input."""
-    sys.stderr.write(f"{program()}: {message}\n")
+    sys.stderr.write(f"{program()}: {plain(message)}\n")
     return Exit.BAD_INPUT
+
+
+def plain(text: str) -> str:
+    """Give a text without what a terminal would obey: it may hold what others wrote."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in text
+    )

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scaler.commands.arguments import Commands, Exit, add_cluster_arguments, examples, refuse
+from scaler.commands.arguments import (
+    Commands,
+    Exit,
+    add_cluster_arguments,
+    examples,
+    plain,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from scaler.commands.check_files import Checked, Finding
@@ -167,7 +174,7 @@ def _counts(findings: "Sequence[Finding]") -> tuple[int, int]:
 
 def _print_text(findings: "Sequence[Finding]", checked: "Checked", out: TextIO) -> None:
     for finding in findings:
-        print(finding, file=out)
+        print(plain(str(finding)), file=out)
     errors, warnings = _counts(findings)
     objects, scales = (
         sum(one.kind == kind for one in checked.manifests)

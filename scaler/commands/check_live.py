@@ -45,12 +45,14 @@ class _Pages:
             self._items.setdefault(kind, []).extend({**head, **item} for item in items)
 
     def text(self) -> str:
-        """Give all of them as one List, without what the API server keeps for itself."""
+        """Give all of them as one List, without what the API server and KEDA wrote themselves."""
         items = [item for kind in _JUDGED for item in self._items.get(kind, ())]
         for item in items:
-            metadata = item.get("metadata")
+            metadata, spec = item.get("metadata"), item.get("spec")
             if isinstance(metadata, dict):
                 metadata.pop("managedFields", None)
+            if item["kind"] == KINDS[Kind.WORKER_SCALES].object_kind and isinstance(spec, dict):
+                spec.pop("replicas", None)  # only in a file it is a mistake
         return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
 
 

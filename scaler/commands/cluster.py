@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from scaler.live import Look, PageKeeper
 
 
+INSTALLED = "kubectl get configmap kueue-gpu-scaler-policy -n kueue-gpu-scaler -o yaml"
+"""Gives the policy of an installation that has the names of `deploy/`."""
+
+
 def add_live_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what a look at a cluster takes.
 
@@ -31,28 +36,47 @@ def add_live_arguments(parser: argparse.ArgumentParser) -> None:
         "--policy",
         type=Path,
         metavar="FILE",
-        help=f"default: {POLICY} where it exists, else the built-in defaults",
+        help="a policy, or a ConfigMap that holds one; "
+        f"default: {POLICY} where it exists, else the built-in defaults",
     )
     parser.add_argument("-n", "--namespace", metavar="NAMESPACE", help="with NAME or KIND/NAME")
 
 
 def policy_text(path: Path | None) -> str | None:
-    """Read the policy's file; None where none is named and none is in its usual place.
+    """Read the policy's file, or the policy in a ConfigMap's.
+
+    None where none is named and none is in its usual place.
 
     Raises:
         ValueError: it can't be read, in one sentence.
     """
     if path is None and not POLICY.exists():
         said = f"no --policy, and {POLICY} does not exist: deciding by the built-in defaults"
-        sys.stderr.write(f"{program()}: {said}\n")
+        sys.stderr.write(f"{program()}: {said}; the installed one: {INSTALLED}\n")
         return None
     named = path or POLICY
     try:
-        return named.read_text("utf-8-sig")
+        return _unwrapped(named.read_text("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ValueError(f"{named} is no UTF-8 text") from error
     except OSError as error:
         raise ValueError(f"{named} can't be read: {error.strerror or error}") from error
+
+
+def _unwrapped(text: str) -> str:
+    """Give the policy of a ConfigMap that holds one; whatever else it is, the text itself."""
+    from scaler.commands.check_files import POLICY_KEY, at
+    from scaler.policyfile.document import read_documents
+
+    if "ConfigMap" not in text:
+        return text
+    documents, _ = read_documents(text)
+    if len(documents) != 1 or at(documents[0], "kind") != "ConfigMap":
+        return text
+    entries = at(documents[0], "data")
+    held = entries.items() if isinstance(entries, Mapping) else ()
+    policies = [one for key, one in held if key.endswith(POLICY_KEY) and isinstance(one, str)]
+    return policies[0] if len(policies) == 1 else text
 
 
 def parsed_policy(text: str | None, path: Path | None) -> "Policy":

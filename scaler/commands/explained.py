@@ -6,7 +6,7 @@ from typing import TextIO
 import msgspec
 
 from scaler.actuator.planning import decided_plan
-from scaler.commands.arguments import Exit
+from scaler.commands.arguments import Exit, plain
 from scaler.core.account.cluster_queue import account_of_queue
 from scaler.core.account.workload import account_of_workload
 from scaler.core.decide import decide
@@ -96,7 +96,7 @@ def _with_remedies(look: Look, ref: TriggerRef, decision: Decision) -> Explained
 
 
 def _print(lines: Iterable[str], out: TextIO) -> None:
-    print("\n".join(lines), file=out)
+    print(plain("\n".join(lines)), file=out)
 
 
 def _print_json(view: object, out: TextIO) -> None:

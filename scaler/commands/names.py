@@ -37,7 +37,7 @@ WORDS = {
     **_words(Sort.SCALED_OBJECT, "keda.sh", "so"),
     **_words(Sort.WORKER_SCALE, "kueue-gpu-scaler.dev", "wscale"),
     **_words(Sort.CLUSTER_QUEUE, "kueue.x-k8s.io", "cq"),
-    **_words(Sort.WORKLOAD, "kueue.x-k8s.io", "wl"),
+    **_words(Sort.WORKLOAD, "kueue.x-k8s.io", "wl", "kwl"),
 }
 """What kubectl calls the kinds."""
 
@@ -91,7 +91,11 @@ def not_there(what: Named, names: "Iterable[Name]", *, told: str, which: str) ->
 
 
 def _close(name: "Name", names: "Sequence[Name]") -> "Name | None":
-    """Give the closest of the same namespace; where it has none, of the others."""
+    """Give the closest of the same namespace; where it has none, of the others.
+
+    No object has a capital letter in its name; whoever types one means the small one.
+    """
+    name = (name[0].lower(), name[1].lower())
     beside = {one[1]: one for one in names if one[0] == name[0]}
     others = {_written(one): one for one in names}
     wanted, known = (name[1], beside) if beside else (_written(name), others)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from enum import StrEnum
+from functools import lru_cache
 from typing import TypeVar, assert_never
 
 from scaler.core import text
@@ -194,6 +195,7 @@ def _why_not(key: str, allowed: tuple[str, ...]) -> str:
 # --- the metric --------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=16384)
 def metric_name(source: Trigger | TriggerRef) -> str:
     """Name the metric of a trigger in `[a-z0-9-]`, at most 43 long; empty for malformed metadata.
 

@@ -188,6 +188,8 @@ class WorkerScales:
 
     kinds: frozenset[str] = frozenset(WorkerKind)
     """Kinds that a WorkerScale may target; empty = none."""
+    orphan_after: float = 60.0
+    """Seconds for which a WorkerScale has to be gone until what it had taken is given back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,10 @@ worker goes without a decision about itself, with or without KEDA.
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
-from scaler.core.model import Name, ScaledObject, TargetRef, WorkerScale
+from scaler.core.model import Name, ScaledObject, TargetRef, WorkerScale, WorkerTarget
 from scaler.core.snapshot import Snapshot
 from scaler.core.trigger import IdleTrigger, TriggerRef
 
@@ -28,17 +29,26 @@ def is_scale(target: TargetRef) -> bool:
 
 def default_ref(scale: WorkerScale) -> TriggerRef:
     """Give the trigger that decides for a WorkerScale which no idle trigger speaks of."""
-    metadata = {"signal": "idle", "workload": str(scale.target)}
-    component = pod_set_of(scale)
+    return _default_ref(scale.namespace, scale.name, scale.target)
+
+
+@lru_cache(maxsize=16384)
+def _default_ref(namespace: str, name: str, target: WorkerTarget) -> TriggerRef:
+    """Build it once: its target never changes, and all are asked for with every change of one."""
+    metadata = {"signal": "idle", "workload": str(target)}
+    component = _pod_set(target)
     if component is not None:
         metadata["component"] = component
-    return TriggerRef.of(namespace=scale.namespace, name=f"{_OWN}{scale.name}", metadata=metadata)
+    return TriggerRef.of(namespace=namespace, name=f"{_OWN}{name}", metadata=metadata)
 
 
 def pod_set_of(scale: WorkerScale) -> str | None:
     """Give the podset that a WorkerScale names: Kueue writes a worker group's name small."""
-    component = scale.target.component
-    return None if component is None else component.lower()
+    return _pod_set(scale.target)
+
+
+def _pod_set(target: WorkerTarget) -> str | None:
+    return None if target.component is None else target.component.lower()
 
 
 def refs_of_scale(snapshot: Snapshot, scale: WorkerScale) -> tuple[TriggerRef, ...]:

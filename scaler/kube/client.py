@@ -116,6 +116,10 @@ class ApiServer:
             )
         except (HTTPError, OSError) as error:
             raise _no_answer(error) from error
+        except ValueError:
+            # A header that can't be sent is quoted in the error, and it is the token's.
+            message = "the token or password can't be sent: it must be one line of ASCII"
+            raise NoAnswerError(message) from None
 
     def _whole(self, answer: BaseHTTPResponse) -> bytes:
         try:

@@ -1,6 +1,7 @@
 """Count and log what passes by: source errors, skipped objects, changed decisions."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import structlog
 
@@ -72,8 +73,15 @@ class ChangeLog:
         for ref in changed:
             self._one(ref, state.decisions[ref])
         if len(self._before) > len(state.decisions):  # with each publication it would cost
-            for gone in self._before.keys() - state.decisions.keys():
-                del self._before[gone]
+            self._forget(self._before.keys() - state.decisions.keys())
+
+    def _forget(self, gone: set[TriggerRef]) -> None:
+        """Forget triggers that are no more, and the series of ScaledObjects without any."""
+        for ref in gone:
+            del self._before[ref]
+        for key in {ref.key for ref in gone} - {ref.key for ref in self._before}:
+            with suppress(KeyError):  # most were in no dry run
+                self._telemetry.would_have.remove(*key)
 
     def _one(self, ref: TriggerRef, decision: Decision) -> None:
         self._telemetry.changes.labels(decision.reason).inc()

@@ -206,6 +206,12 @@ WORKER_SCALES = Section(
             about="Kinds whose workers a WorkerScale may take; an empty list allows none.",
             default=tuple(WorkerKind),
         ),
+        optional(
+            "orphanAfter",
+            leaf.SPAN,
+            about="Workers are given back once their WorkerScale is gone for so long.",
+            default="60s",
+        ),
     ),
 )
 

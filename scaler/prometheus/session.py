@@ -11,7 +11,7 @@ from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import prometheus_api_client
 import requests
@@ -114,7 +114,7 @@ class Connection:
         for value in self.settings.headers.values():
             for line in filter(None, value.split()):
                 told = told.replace(line, log.HIDDEN)
-        return log.redacted(told)
+        return log.redacted(f"{told} ({_address(self.settings.url)})")
 
     @property
     def date(self) -> Instant | None:
@@ -124,6 +124,12 @@ class Connection:
     def close(self) -> None:
         """Close the kept connections; the next query opens a new one."""
         self._session.close()
+
+
+def _address(url: str) -> str:
+    """Give a URL without what may open the server: no user, password or parameters."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 class _Accepted(requests.Response):

@@ -184,9 +184,9 @@ def _usage(asking: _Asking, *, key: UsageKey, safety: Safety) -> Usage:
         try:
             answer = asking.ask(expression)
         except QueryFailedError as error:
-            return Usage(key=key, at=asking.at, problem=f"query {name}: {error}")
+            return Usage(key=key, at=asking.at, problem=f"activity query {name}: {error}")
         if answer.problem is not None:
-            return Usage(key=key, at=asking.at, problem=f"query {name}: {answer.problem}")
+            return Usage(key=key, at=asking.at, problem=f"activity query {name}: {answer.problem}")
         vectors[name] = answer.vector
     profile = metric_profile(asking.settings)
     return join_usage(key=key, profile=profile, at=asking.at, vectors=vectors)

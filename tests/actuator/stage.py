@@ -119,6 +119,7 @@ class Kept:
         self.failures: list[ApiError | NoAnswerError] = []
         """Raised one a write, first come, first served."""
         self.before_write: Callable[[], None] = lambda: None
+        self.after_write: Callable[[Step], None] = lambda _step: None
 
     def advance(self, scale: WorkerScale, step: Step) -> WorkerScale:
         """Write one step, as the API server would."""
@@ -128,6 +129,7 @@ class Kept:
             raise self.failures.pop(0)
         changed = self._changed(scale, step)
         self.written.append((scale.name, step))
+        self.after_write(step)
         return changed
 
     def steps(self, name: str = "train") -> list[str]:

@@ -7,13 +7,13 @@ from prometheus_client import CollectorRegistry
 
 from scaler.actuator.apply import Applied, Outcome
 from scaler.actuator.metrics import LONGEST_GAP_SECONDS, HeldCollector, Tracker
-from scaler.core.hold.steps import Plan, WriteStatus
+from scaler.core.hold.steps import DropMark, Plan, WriteStatus
 from scaler.core.hold.words import Cause, State
 from scaler.core.model import HoldRecord, Mode, Name, WorkerScaleStatus
 from scaler.core.policy import Policy
 from scaler.policyfile import PolicyState
 from scaler.store import State as Published
-from tests.actuator.stage import Lead, group, make_scale, planned
+from tests.actuator.stage import MARK, Lead, group, make_scale, planned
 from tests.builders import GPU, NOW, make_pod_set, make_snapshot, make_workload
 
 HOLD = HoldRecord(
@@ -174,3 +174,25 @@ def test_taking_holding_and_waking_are_timed() -> None:
     for name, seconds in (("take", 4), ("hold", 40), ("wake", 10)):
         assert meter.value(f"{name}_duration_seconds_sum") == seconds
         assert meter.value(f"{name}_duration_seconds_count") == 1
+
+
+def test_what_is_given_back_for_a_worker_scale_that_is_no_more_is_a_breach() -> None:
+    """By the name that its mark has; a mark that is just taken off was none."""
+    meter = Meter()
+    plan = planned(
+        make_scale(),
+        group(suspend=False),
+        state=State.RESTORING,
+        cause=Cause.WORKER_SCALE_LOST,
+    )
+    done = Applied(plan=plan, outcome=Outcome.DONE, done=plan.steps)
+    dropped = DropMark(kind="RayCluster", object=("ml", "ray-train"), mark=MARK)
+    meter.tracker.applied(done, PUBLISHED)
+    meter.tracker.applied(replace(done, done=(dropped,)), PUBLISHED)
+    meter.tracker.applied(replace(done, outcome=Outcome.FAILED), PUBLISHED)
+    labels = {"cause": "WorkerScaleLost", "namespace": "ml", "worker_scale": "train"}
+    assert meter.value("hold_breaches_total", **labels) == 1
+    left = replace(done, plan=replace(plan, state=State.CONFLICT, steps=()), done=())
+    meter.tracker.applied(left, PUBLISHED)
+    assert meter.value("hold_conflicts_total") == 1
+    assert meter.value("hold_breaches_total", **labels) == 1

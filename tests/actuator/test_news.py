@@ -6,6 +6,7 @@ import pytest
 
 from scaler.actuator.apply import Applied, Outcome
 from scaler.actuator.news import MOST_TRIES, News
+from scaler.core.hold.steps import DropMark
 from scaler.core.hold.words import Cause, State
 from scaler.core.model import TargetRef, TriggerSpec, WorkerScaleStatus
 from scaler.core.policy import Policy
@@ -13,7 +14,7 @@ from scaler.core.scales import refs_of_scale
 from scaler.observer.announce import RETRY_SECONDS, SETTLED_SECONDS, Announcement
 from scaler.policyfile import PolicyState
 from scaler.store import State as Published
-from tests.actuator.stage import group, make_scale, planned
+from tests.actuator.stage import MARK, group, make_scale, planned
 from tests.builders import (
     NOW,
     make_controlled,
@@ -255,3 +256,59 @@ def test_those_that_are_gone_are_forgotten() -> None:
         desk.see(State.RUNNING, Cause.AS_WANTED)
     desk.scale = first
     assert desk.see(State.HELD).count("Held") == 2
+
+
+def lost(desk: Desk, state: State = State.RESTORING) -> Applied:
+    """Build what came of giving back what a WorkerScale that is no more had taken."""
+    gone = replace(desk.scale, uid="gone-uid")
+    plan = planned(
+        gone,
+        group(suspend=False),
+        state=state,
+        cause=Cause.WORKER_SCALE_LOST,
+        message="taken for one that is no more",
+    )
+    return Applied(plan=plan, outcome=Outcome.DONE, done=plan.steps)
+
+
+def test_what_was_taken_for_a_worker_scale_that_is_no_more_is_told_on_the_target() -> None:
+    """There is nobody else to tell, not even one that was made anew by that name."""
+    desk = Desk()
+    desk.news.applied(lost(desk), desk.published)
+    desk.look()
+    (event,) = desk.written.announcements
+    assert (event.about.kind, event.about.uid) == ("RayCluster", "ray-uid")
+    assert (event.reason, event.warning) == ("RolledBack", True)
+    assert event.message == "taken for one that is no more"
+
+
+def test_an_orphan_that_is_left_alone_is_told_as_a_conflict() -> None:
+    """Another writer wants it so."""
+    desk = Desk()
+    desk.news.applied(replace(lost(desk, State.CONFLICT), done=()), desk.published)
+    desk.look()
+    assert [one.reason for one in desk.written.announcements] == ["Conflict"]
+
+
+def test_an_orphan_that_may_not_be_written_is_told() -> None:
+    """A person has to mend it."""
+    desk = Desk()
+    step = group(suspend=False)
+    refused = replace(
+        lost(desk), outcome=Outcome.FORBIDDEN, done=(), failed=step, message="403: forbidden"
+    )
+    desk.news.applied(refused, desk.published)
+    desk.look()
+    (event,) = desk.written.announcements
+    assert event.reason == "WriteRefused"
+    assert event.message == "SetGroup is forbidden: 403: forbidden"
+
+
+@pytest.mark.parametrize("outcome", [Outcome.DONE, Outcome.STALE, Outcome.UNREACHABLE])
+def test_of_an_orphan_nothing_is_told_that_was_not_given_back(outcome: Outcome) -> None:
+    """Nor that just a mark was taken off."""
+    desk = Desk()
+    mark = DropMark(kind="RayCluster", object=("ml", "ray-train"), mark=MARK)
+    desk.news.applied(replace(lost(desk), outcome=outcome, done=(mark,)), desk.published)
+    desk.look()
+    assert desk.written.announcements == []

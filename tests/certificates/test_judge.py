@@ -1,15 +1,19 @@
 """Files are taken whole, or refused with every problem and what is allowed."""
 
 import os
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.x509.oid import ExtensionOID
 
 from scaler.certificates import Identity
 from scaler.certificates.content import LARGEST, Content, read_content
-from scaler.certificates.judge import judge
+from scaler.certificates.judge import KEYS, judge
 from scaler.core.trigger import Problem
 from scaler.settings import CertificateFiles
 from tests.issuer import CLIENT, DAY, Issuer, Key, Mounted, Pair, now
@@ -54,6 +58,51 @@ def test_without_authorities_of_clients_none_are_judged(tmp_path: Path) -> None:
     found = judge(mounted.open_files, read_content(mounted.open_files), now=now())
     assert isinstance(found, Identity)
     assert (found.client_authorities, found.authorities_expire) == (None, None)
+
+
+@pytest.mark.parametrize("words", ["# Főtanúsítvány\n".encode(), b"\xef\xbb\xbf", b"# S\xe3o\n"])
+def test_words_beside_the_certificates_of_a_bundle_are_in_any_encoding(
+    tmp_path: Path, words: bytes
+) -> None:
+    """A bundle names its authorities in comments; only the certificates are taken."""
+    found = judged(tmp_path, ca_crt=words + BUNDLE)
+    assert isinstance(found, Identity)
+    assert found.client_authorities == BUNDLE
+
+
+@pytest.mark.parametrize("file", ["tls.crt", "ca.crt"])
+def test_a_certificate_with_an_unreadable_extension_is_broken(tmp_path: Path, file: str) -> None:
+    """Extensions are read when somebody looks at them, which may be long after the certificate."""
+    odd = x509.UnrecognizedExtension(ExtensionOID.EXTENDED_KEY_USAGE, b"\x01\x02\x03")
+    pair = AUTHORITY.issue("odd", usage=(), odd=odd)
+    said = dict(refused(tmp_path, **{file.replace(".", "_"): pair.certificate}))
+    assert "it is broken or cut off" in said[file]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(["rsa-pss", "-pkeyopt", "rsa_keygen_bits:2048"], id="RSA for PSS alone"),
+        pytest.param(
+            ["ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-pkeyopt", "ec_param_enc:explicit"],
+            id="a curve that is spelled out",
+        ),
+        pytest.param(["ec", "-pkeyopt", "ec_paramgen_curve:secp112r1"], id="an unknown curve"),
+    ],
+)
+def test_a_key_that_grpc_would_pass_over_in_silence_is_refused(
+    tmp_path: Path, kind: list[str]
+) -> None:
+    """OpenSSL takes them, and gRPC would go on with the ones before."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("the openssl command is not there to make certificates")
+    key, certificate = tmp_path / "key", tmp_path / "certificate"
+    asked = [openssl, "req", "-x509", "-nodes", "-subj", "/CN=odd", "-newkey", *kind]
+    asked += ["-addext", "subjectAltName=DNS:odd", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(asked, check=True, capture_output=True)
+    said = refused(tmp_path / "m", tls_crt=certificate.read_bytes(), tls_key=key.read_bytes())
+    assert ("tls.crt", f"its kind of key can't be served; {KEYS}") in said
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Files are polled; bad ones are refused whole, and the last good ones stay in use."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -121,3 +123,37 @@ def test_bad_files_at_the_start_are_no_start(tmp_path: Path) -> None:
     with pytest.raises(CertificatesError) as raised:
         Certificates(Port.STATUS, mounted.files, clock=Clock())
     assert len(str(raised.value).splitlines()) == 3
+
+
+def test_good_files_that_could_not_be_judged_are_judged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What failed for a moment must not be taken for files that were seen and are in use."""
+    mounted, certificates = opened(tmp_path, Clock())
+    mounted.swap(SECOND, AUTHORITY)
+
+    def fails(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("scaler.certificates.judge.judge", fails)
+        with pytest.raises(MemoryError):
+            certificates.poll()
+    assert polled(certificates).identity.serial == SECOND.serial
+
+
+def test_without_a_file_descriptor_to_spare_the_old_ones_stay_until_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said like any other problem with the files."""
+    mounted, certificates = opened(tmp_path, Clock())
+    mounted.swap(SECOND, AUTHORITY)
+
+    def none() -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("scaler.certificates.identity._unnamed", none)
+        (problem,) = polled(certificates).problems
+    assert problem.allowed == "it can't be loaded: Too many open files"
+    assert polled(certificates).identity.serial == SECOND.serial

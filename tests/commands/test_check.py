@@ -34,6 +34,19 @@ def test_clean(tmp_path: Path) -> None:
     )
 
 
+def test_names_of_others_command_no_terminal(tmp_path: Path) -> None:
+    """A file to be checked may be anybody's."""
+    scaled = tmp_path / "so.json"
+    document = json.loads(json.dumps(IDLE))
+    document["metadata"]["name"] = "a\x1b[2Jb\u202e"
+    document["spec"]["triggers"][0]["metadata"]["idleAfter"] = "soon"
+    scaled.write_text(json.dumps(document))
+    code, text = run(str(scaled))
+    assert code == 2
+    assert "\N{REPLACEMENT CHARACTER}[2Jb" in text
+    assert text.replace("\n", "").isprintable()
+
+
 def test_files_without_anything_to_judge() -> None:
     """A wrong path does not look like a good file."""
     service = DEPLOY / "base" / "service.yaml"

@@ -9,6 +9,7 @@ from scaler import cli
 from scaler.core.model import Kind
 from scaler.sim.patches import Document
 from scaler.sim.scenario import LLM, POOL_SCALER
+from scaler.sim.scenario_ray import worker_scale
 from tests.commands.furnished import Furnished
 
 
@@ -54,6 +55,20 @@ def test_what_is_not_read_otherwise_is_judged_too(
     cluster.cluster.objects.modify(Kind.SCALED_OBJECTS, LLM, change)
     _, said = run(cluster, capsys)
     assert "fallback" in said
+
+
+def test_replicas_of_a_live_worker_scale_are_no_mistake(
+    cluster: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """KEDA wrote them; only in a file they are warned of."""
+    target = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": "ray", "component": "gpu"}
+    scale = worker_scale(("team-a", "ray-gpu"), target)
+    scale["spec"]["replicas"] = 2
+    cluster.cluster.apply(Kind.WORKER_SCALES, scale)
+    code, said = run(cluster, capsys)
+    assert code == 0
+    assert "WorkerScales: 1, errors: 0" in said
+    assert "spec.replicas" not in said
 
 
 def test_another_namespace_s_findings_are_left_out(

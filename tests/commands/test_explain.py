@@ -109,6 +109,15 @@ def test_an_unknown_scaled_object_names_those_that_are_ours(
     )
 
 
+@pytest.mark.parametrize("name", [IDLE.upper(), IDLE.title()])
+def test_a_name_in_capital_letters_is_known_for_the_small_one(
+    name: str, cluster: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Kubernetes has none."""
+    assert cluster.run("explain", name) == (2, "")
+    assert f"ScaledObject {name} does not exist; do you mean {IDLE}? " in capsys.readouterr().err
+
+
 def test_a_scaled_object_without_our_trigger_is_said_to_have_none(
     cluster: Furnished, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -151,7 +160,24 @@ def test_without_a_policy_the_defaults_decide_and_that_is_said(
     _, told = cluster.run("explain", IDLE, "-o", "json", with_policy=False)
     effective = json.loads(told)["effective"]
     assert {"key": "idleAfter", "value": "30m", "rule": "built-in"} in effective
-    assert "deciding by the built-in defaults" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "deciding by the built-in defaults" in said
+    assert "kubectl get configmap kueue-gpu-scaler-policy -n kueue-gpu-scaler" in said
+
+
+def test_a_config_map_is_a_policy_too(
+    cluster: Furnished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As kubectl gives the one that is installed; another object is told to be no policy."""
+    idle(cluster)
+    plain = cluster.run("explain", IDLE, "-o", "json")
+    text = cluster.policy.read_text(encoding="utf-8")
+    wrapped = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"policy.yaml": text}}
+    cluster.policy.write_text(json.dumps(wrapped), encoding="utf-8")
+    assert cluster.run("explain", IDLE, "-o", "json") == plain
+    cluster.policy.write_text(json.dumps({**wrapped, "data": {"x": text}}), encoding="utf-8")
+    assert cluster.run("explain", IDLE) == (2, "")
+    assert "is no good policy" in capsys.readouterr().err
 
 
 def test_something_to_explain_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -204,3 +230,20 @@ def test_a_kind_is_named_with_what_it_needs(
     """What lacks is said, and nothing is asked of the cluster."""
     assert cluster.run("explain", *arguments) == (2, "")
     assert said in capsys.readouterr().err
+
+
+def test_a_bundle_of_somebody_else_s_commands_no_terminal(tmp_path: Path) -> None:
+    """Its texts were written by others; line breaks are ours, all else is not shown."""
+    trigger = {
+        "namespace": "ml",
+        "name": "\x1b]0;x\x07llm\u202e",
+        "scalerMetadata": {"signal": "no"},
+    }
+    (tmp_path / "trigger.yaml").write_text(json.dumps(trigger))
+    (tmp_path / "now").write_text("2026-05-01T10:00:00Z")
+    args = cli.parser().parse_args(["explain", "--bundle", str(tmp_path)])
+    out = io.StringIO()
+    assert args.run(args, out) == 2
+    told = out.getvalue()
+    assert "\N{REPLACEMENT CHARACTER}llm" in told
+    assert told.replace("\n", "").isprintable()

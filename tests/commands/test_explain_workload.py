@@ -52,7 +52,7 @@ def test_one_that_waits_for_quota_is_told_what_lets_it_in(cluster: Furnished) ->
 def test_its_gpus_are_read_by_the_trigger_that_speaks_of_it(ray: Furnished) -> None:
     """Each device with its peak, and since when it rests."""
     (name,) = workloads(ray, SIM[0])
-    code, told = ray.run("explain", f"wl/{name}", "-n", SIM[0])
+    code, told = ray.run("explain", f"kwl/{name}", "-n", SIM[0])
     assert code == 0
     assert "judged by" in told
     assert told.count("    device    GPU-") == 8

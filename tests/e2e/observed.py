@@ -181,8 +181,33 @@ class Patients:
             and any(f"{word}: " in each["message"] or not word for word in words)
         ]
 
+    def rest(self) -> None:
+        """Let KEDA pause and end the replicas; sizes stay, and settle() ends it.
+
+        Prometheus goes on: after a gap every counter would be new to queries with short windows.
+        """
+        self._paused("true")
+        self._wait(lambda: not self._hpas(), "KEDA lets go of all", SETTLED)
+        for replica in self.scaler.replicas:
+            replica.terminate()
+
+    def _rise(self) -> None:
+        for replica in self.scaler.replicas:
+            replica.restart()
+        self._paused(None)
+
+    def _hpas(self) -> list[Object]:
+        return self.world.api.list("HorizontalPodAutoscaler", self.namespace)
+
+    def _paused(self, value: str | None) -> None:
+        change = {"metadata": {"annotations": {"autoscaling.keda.sh/paused": value}}}
+        for name in RIGHT:
+            self.world.api.patch("ScaledObject", name, self.namespace, change=change)
+
     def settle(self) -> None:
         """See to it that all is well, also after a fault that changed sizes; wait for it."""
+        if not any(each.program.runs for each in self.scaler.replicas):
+            self._rise()
         for name, kind in {**dict.fromkeys(SIZES, "Deployment"), POOL: "MachineSet"}.items():
             if self.size(name) not in (self.sizes[name], None):
                 self.world.api.scale(kind, name, self.namespace, replicas=self.sizes[name])

@@ -69,6 +69,8 @@ def policy(
             "massIdle": {"workloads": 1000, "percent": 100, "for": "20s"},
             **(safety or {}),
         },
+        # To an actuator that sees a part of the WorkerScales others' marks look like orphans.
+        "workerScales": {"orphanAfter": "6h"},
         "queries": {
             "vllm-requests": 'sum(vllm:num_requests_running{namespace="$namespace"}'
             ' + vllm:num_requests_waiting{namespace="$namespace"})',

@@ -49,6 +49,7 @@ class Replica:
         writer.close()
 
     async def _tell(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
         assert (await reader.readline()).startswith(b"GET /readyz ")
         await reader.readuntil(b"\r\n\r\n")
         status = "200 OK" if self.ready else "503 Service Unavailable"
@@ -63,6 +64,9 @@ class Replica:
         others = asyncio.all_tasks() - {asyncio.current_task()}
         if others:
             await asyncio.wait(others, timeout=PATIENCE)
+        # A transport closes its socket in a later turn of the loop, which is about to end.
+        closed = (writer.wait_closed() for writer in self._open)
+        await asyncio.wait_for(asyncio.gather(*closed, return_exceptions=True), PATIENCE)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The way into the cluster, over real sockets."""
 
 import json
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,6 +88,17 @@ def test_a_token_that_stays_refused_is_an_error_after_two_calls(
         api.get(PATH, params={})
     assert caught.value.status == 401
     assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("token", ["hunter2hunter2\nand\xe9more", "hunter2hunter2\u20ac"])
+def test_a_token_that_cannot_be_sent_is_told_and_never_shown(
+    server: LoopbackApi, tmp_path: Path, token: str
+) -> None:
+    """Its problem goes to the page and into Events, where no log hides anything."""
+    api = connect(server, tmp_path, token=token)
+    with pytest.raises(NoAnswerError, match="must be one line of ASCII") as caught:
+        api.get("/api/v1/pods", params={})
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_name_and_password_are_sent(server: LoopbackApi, tmp_path: Path) -> None:

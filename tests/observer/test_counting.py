@@ -58,6 +58,47 @@ def test_only_a_dry_run_would_have_scaled_to_zero() -> None:
     assert count == 2.0
 
 
+def test_a_scaled_object_that_is_gone_leaves_no_series_behind() -> None:
+    """One a job would else fill Prometheus; an edited trigger goes on counting."""
+    telemetry = Telemetry()
+    store = Store(policy=GOOD, at=NOW)
+    store.listen(ChangeLog(telemetry))
+    before, edited, other = (
+        TriggerRef.of(namespace="ml", name=name, metadata={"signal": "idle", "idleAfter": after})
+        for name, after in (("llm", "5m"), ("llm", "6m"), ("job", "5m"))
+    )
+    for refs in ({before, other}, {edited, other}, {edited}):
+        decisions = {ref: dry(ref) for ref in refs}
+        store.publish(
+            snapshot=Snapshot(at=NOW),
+            policy=GOOD,
+            decisions=decisions,
+            changed=frozenset(refs),
+        )
+    counts = {
+        sample.labels["scaled_object"]: sample.value
+        for family in telemetry.registry.collect()
+        for sample in family.samples
+        if sample.name == "kueue_gpu_scaler_dry_run_would_have_scaled_to_zero_total"
+    }
+    assert counts == {"llm": 2.0}
+
+
+def dry(ref: TriggerRef) -> Decision:
+    """Decide for a dry run of an idle workload."""
+    return Decision(
+        namespace=ref.namespace,
+        name=ref.name,
+        metric="m",
+        status=Status.OK,
+        active=True,
+        value=1,
+        reason=Reason.DRY_RUN,
+        detail="",
+        at=NOW,
+    )
+
+
 def test_a_malformed_object_is_counted_once_however_it_comes() -> None:
     """Two in a list, the list again, a third by the watch, one mended, and one more."""
     telemetry = Telemetry()

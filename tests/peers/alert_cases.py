@@ -70,6 +70,22 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         alert="KueueGpuScalerDown",
+        name="the actuator alone is there",
+        series=own("policy_reload_ok", 'instance="a:8080"', "1x20")
+        | own("leader", 'instance="a:8080"', "0x20"),
+        at="6m",
+        fires=({},),
+    ),
+    Case(
+        alert="KueueGpuScalerDown",
+        name="an actuator is there beside the service",
+        series=own("policy_reload_ok", 'instance="a:8080"', "1x20")
+        | own("policy_reload_ok", 'instance="b:8080"', "1x20")
+        | own("leader", 'instance="a:8080"', "1x20"),
+        at="6m",
+    ),
+    Case(
+        alert="KueueGpuScalerDown",
         name="one of two replicas is there",
         series=_both_replicas("policy_reload_ok", "1x3", "1x20"),
         at="15m",

@@ -2,7 +2,7 @@
 
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -59,6 +59,8 @@ def run(report: Report) -> None:
         _charts(report, Path(folder))
         _refusals(report, Path(folder))
         _by_itself(report)
+        _texts(report)
+        _own_policy(report)
         _two_releases(report)
 
 
@@ -167,6 +169,10 @@ def _refusals(report: Report, folder: Path) -> None:
             ok=done.returncode != 0 and named,
             found=done.stderr[-300:],
         )
+    for release in ("1st", "a.b"):
+        done = _helm("template", release, str(CHART))
+        ok = done.returncode != 0 and "set fullnameOverride" in done.stderr
+        report.check(f"a release {release} says what a Service can't be called", ok=ok)
 
 
 def _by_itself(report: Report) -> None:
@@ -176,6 +182,42 @@ def _by_itself(report: Report) -> None:
     one = _chart("replicas=1", "actuator.enabled=true", "actuator.replicas=1")
     budgets = [name for kind, name in one if kind == "PodDisruptionBudget"]
     report.check("a single replica holds up no drain", ok=not budgets, found=budgets)
+
+
+def _texts(report: Report) -> None:
+    """Names that YAML would read as numbers or as true stay texts, as Kubernetes takes them."""
+    values = ["mtls.secretName=12", "priorityClass.name=34", "networkPolicy.kedaNamespace=56"]
+    settings = [word for each in values for word in ("--set-string", each)]
+    switches = ["--set=mtls.enabled=true,actuator.enabled=true", "--namespace=78"]
+    done = _helm("template", "true", str(CHART), *settings, *switches)
+    found = list(_scalars(list(yaml.safe_load_all(done.stdout))))
+    lost = [each for each in ("12", "34", "56", "78", "true") if each not in found]
+    odd = [each for each in (12, 34, 56, 78) if each in found]
+    report.check("names like numbers stay texts", ok=not lost and not odd, found=[*lost, *odd])
+
+
+def _own_policy(report: Report) -> None:
+    """A policy that comes another way is mounted by both, and none is made beside it."""
+    found = _chart("policyConfigMap=tuned", "actuator.enabled=true")
+    volumes = [
+        volume["configMap"]["name"]
+        for (kind, _), each in found.items()
+        if kind == "Deployment"
+        for volume in each["spec"]["template"]["spec"]["volumes"]
+        if volume["name"] == "policy"
+    ]
+    made = [name for kind, name in found if kind == "ConfigMap"]
+    report.check("policyConfigMap is mounted by both", ok=volumes == ["tuned"] * 2, found=volumes)
+    report.check("and no other policy is made", ok=not made, found=made)
+
+
+def _scalars(part: object) -> Iterator[object]:
+    """Give all values within."""
+    if isinstance(part, dict | list):
+        for each in part.values() if isinstance(part, dict) else part:
+            yield from _scalars(each)
+    else:
+        yield part
 
 
 def _two_releases(report: Report) -> None:

@@ -135,6 +135,7 @@ def test_worker_scales() -> None:
     for text in ("{}", "workerScales:", "workerScales: {}"):
         assert parsed(text).worker_scales.kinds == frozenset(WorkerKind)
     assert parsed("workerScales: {kinds: []}").worker_scales.kinds == frozenset()
+    assert parsed("workerScales: {orphanAfter: 10m}").worker_scales.orphan_after == 600.0
     some = parsed("workerScales: {kinds: [RayJob, Notebook, RayJob]}").worker_scales
     assert some.kinds == {"RayJob", "Notebook"}
 

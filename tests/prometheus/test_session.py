@@ -273,7 +273,17 @@ def test_a_server_that_hangs_up_or_is_not_there_is_out_of_reach(
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         nobody = f"http://127.0.0.1:{free.getsockname()[1]}"
-    assert failure(PrometheusSettings(url=nobody)) == "Connection refused"
+    assert failure(PrometheusSettings(url=nobody)) == f"Connection refused ({nobody})"
+
+
+def test_the_address_is_told_without_what_opens_it() -> None:
+    """A wrong URL is seen at once; user, password and parameters are nobody's business."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{free.getsockname()[1]}/api"
+        said = failure(PrometheusSettings(url=f"http://me:secret-word@{place}?key=k"))
+    assert f"(http://{place})" in said
+    assert "secret-word" not in said
 
 
 def test_a_silent_server_times_out(prometheus: PrometheusServer) -> None:

@@ -165,7 +165,7 @@ def test_after_a_failure_the_rest_of_a_key_is_not_asked_but_other_keys_are() -> 
     """After a failure the rest of a key is not asked but other keys are."""
     server = Scripted({"[1799999ms]": QueryFailedError("HTTP 422, execution: too many samples")})
     read = refreshed(server, keys=(KEY, OTHER_KEY))
-    assert read.usage[KEY].problem == "query peak: HTTP 422, execution: too many samples"
+    assert read.usage[KEY].problem == "activity query peak: HTTP 422, execution: too many samples"
     assert read.usage[OTHER_KEY].problem is None
 
 
@@ -174,7 +174,7 @@ def test_a_server_out_of_reach_is_asked_once_in_a_refresh() -> None:
     server = Scripted({"": UnreachableError("Connection refused")})
     read = refreshed(server, keys=(KEY, OTHER_KEY), queries={QUERY: "up"})
     assert len(server.asked) == 1
-    assert read.usage[OTHER_KEY].problem == "query peak: Connection refused"
+    assert read.usage[OTHER_KEY].problem == "activity query peak: Connection refused"
     assert read.answers[QUERY].problem == "Connection refused"
 
 
@@ -182,7 +182,7 @@ def test_a_heavy_query_that_times_out_leaves_other_keys_alone() -> None:
     """A heavy query that times out leaves other keys alone."""
     server = Scripted({"[1799999ms]": TimedOutError("no answer within 10 s")})
     read = refreshed(server, keys=(KEY, OTHER_KEY))
-    assert read.usage[KEY].problem == "query peak: no answer within 10 s"
+    assert read.usage[KEY].problem == "activity query peak: no answer within 10 s"
     assert read.usage[OTHER_KEY].problem is None
 
 
@@ -191,7 +191,7 @@ def test_a_hung_server_costs_one_time_out_and_one_probe() -> None:
     server = Scripted({"": TimedOutError("no answer within 10 s")})
     read = refreshed(server, keys=(KEY, OTHER_KEY), queries={QUERY: "up"})
     assert len(server.asked) == 2
-    assert read.usage[OTHER_KEY].problem == "query peak: no answer within 10 s"
+    assert read.usage[OTHER_KEY].problem == "activity query peak: no answer within 10 s"
     assert read.answers[QUERY].on is None
 
 
@@ -200,7 +200,7 @@ def test_warnings_make_a_usage_unbelievable_whatever_its_rows_say() -> None:
     row = Sample(labels={"UUID": "a", "signal": "gpu_util"}, value=0.0)
     server = Scripted({"tally": Answer(vector=[row], warnings=("a store is down",))})
     read = refreshed(server, keys=(KEY,)).usage[KEY]
-    assert read.problem == "query samples: warnings: a store is down"
+    assert read.problem == "activity query samples: warnings: a store is down"
     assert read.by_device == {}
 
 

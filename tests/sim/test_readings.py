@@ -33,7 +33,9 @@ def test_a_bundles_samples_read_as_over_http() -> None:
 def test_without_samples_prometheus_is_down() -> None:
     """Without samples prometheus is down."""
     read = read_usage(None, policy=Policy(), usage=[KEY], queries={QUERY: "up"}, at=NOW)
-    assert read.usage[KEY].problem == "query peak: Prometheus is down: there are no samples"
+    assert (
+        read.usage[KEY].problem == "activity query peak: Prometheus is down: there are no samples"
+    )
     assert read.answers[QUERY].on is None
 
 

@@ -5,7 +5,7 @@
 {{- $scraped := ternary $root.Values.serviceMonitor.enabled $root.Values.podMonitor.enabled (eq (index . 1) "scaler") -}}
 labels:
   {{- include "scaler.selector" . | nindent 2 }}
-  app.kubernetes.io/version: {{ $root.Chart.AppVersion }}
+  app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
 annotations:
   {{- if not $scraped }}
   prometheus.io/scrape: "true"
@@ -38,7 +38,7 @@ securityContext:
 {{- define "scaler.placement" -}}
 {{- $root := index . 0 -}}
 {{- with include "scaler.priorityClass" $root }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with $root.Values.imagePullSecrets }}
 imagePullSecrets:
@@ -110,7 +110,7 @@ volumeMounts:
 volumes:
   - name: policy
     configMap:
-      name: {{ include "scaler.name" . }}-policy
+      name: {{ .Values.policyConfigMap | default (printf "%s-policy" (include "scaler.name" .)) | quote }}
   {{- if .Values.openshift.enabled }}
   - name: service-ca
     configMap:

@@ -51,7 +51,7 @@ def give(
         hold=begun,
         latch=kept,
         size=scene.scale.status.size,
-        writes=tuple(step for one in pieces for step in _back(one)),
+        writes=tuple(step for one in pieces for step in back(one)),
         look_again_in=RETRY,
     )
 
@@ -122,7 +122,8 @@ def _same(piece: Piece, hold: HoldRecord) -> bool:
     return hold.target_uid in ("", piece.uid)
 
 
-def _back(piece: Piece) -> tuple[Step, ...]:
+def back(piece: Piece) -> tuple[Step, ...]:
+    """Give the writes that put a marked piece back; of one that is back, just the mark goes."""
     return piece.drop if piece.grip is Grip.UNDONE else piece.give
 
 

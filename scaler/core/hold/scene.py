@@ -129,6 +129,15 @@ class Scene:
         )
 
 
+def pieces_for(snapshot: Snapshot, scale: WorkerScale) -> tuple[Piece, ...]:
+    """Give the pieces that a plan of a WorkerScale sees; none where it can't tell them."""
+    if kind_of(scale.target) is None:
+        return ()
+    workload = _workload(snapshot, scale)
+    found = pieces_of(Sought(snapshot=snapshot, scale=scale, workload=workload))
+    return () if isinstance(found, Refusal) else found
+
+
 def look(
     *,
     snapshot: Snapshot,

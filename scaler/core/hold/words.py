@@ -122,5 +122,7 @@ class Cause(StrEnum):
     """What was done did not last until it was seen; as a latch: it is tried once more."""
     UNDONE = "Undone"
     """Another writer set the target back."""
+    WORKER_SCALE_LOST = "WorkerScaleLost"
+    """The target bears the mark of a WorkerScale that is no more; in Events and metrics alone."""
     DEACTIVATED_BY_OTHERS = "DeactivatedByOthers"
     """Workload.spec.active is false, and it was not us."""

@@ -6,8 +6,10 @@ from dataclasses import replace
 from scaler.core.decision import Decision, PoolEvidence
 from scaler.core.demand.need import Need, PodNeed
 from scaler.core.model import Amounts
+from scaler.core.nodes.fleet import belongs
+from scaler.core.nodes.node_state import has_devices, is_young
 from scaler.core.policy import Policy, Pool
-from scaler.core.quantity import several
+from scaler.core.quantity import format_duration, several
 from scaler.core.queue.nodes import pool_asked
 from scaler.core.remedy.growing import Growing
 from scaler.core.remedy.remedy import Lever, Remedy, amount_told, outcome_told
@@ -15,6 +17,7 @@ from scaler.core.remedy.what_if import Asked, least, outcome_of
 
 _MOST_NODES = 1 << 20
 _SHAPES_SHOWN = 3
+_NODES_SHOWN = 3
 
 
 def nodes_remedies(growing: Growing) -> Iterator[Remedy]:
@@ -24,6 +27,8 @@ def nodes_remedies(growing: Growing) -> Iterator[Remedy]:
         yield from _more_nodes(growing, pool)
     if pool is not None and pool.pods_fit_no_node:
         yield from _larger_node(growing, pool)
+    if pool is not None and pool.coming + pool.broken:
+        yield from _bare_nodes(growing)
 
 
 def _more_nodes(growing: Growing, pool: PoolEvidence) -> Iterator[Remedy]:
@@ -66,6 +71,41 @@ def _with_pool(asked: Asked, pool: Pool) -> Policy:
 def _capped(decision: Decision) -> bool:
     pool = None if decision.queue is None else decision.queue.pool
     return pool is not None and pool.capped
+
+
+def _bare_nodes(growing: Growing) -> Iterator[Remedy]:
+    """Name what is Ready and shows no devices: most often no device plugin runs there."""
+    pool, now = pool_asked(growing.question), growing.asked.now
+    if pool is None:
+        return
+    bare = [
+        node
+        for _, node in sorted(growing.asked.snapshot.nodes.items())
+        if belongs(node, pool) and node.ready and not node.deleting and not node.unschedulable
+        if not has_devices(node, pool)
+    ]
+    for young in (True, False):
+        names = [node.name for node in bare if is_young(node, pool, now) is young]
+        if names:
+            yield _bare(pool, names, young=young)
+
+
+def _bare(pool: Pool, names: list[str], *, young: bool) -> Remedy:
+    devices = ", ".join(name for name, amount in pool.node if "/" in name and amount)
+    shown = ", ".join(names[:_NODES_SHOWN])
+    more = f" and {len(names) - _NODES_SHOWN} more" if len(names) > _NODES_SHOWN else ""
+    timeout = format_duration(pool.provisioning_timeout)
+    stands = (
+        f"it is coming until provisioningTimeout {timeout} is over"
+        if young
+        else f"it is broken, since provisioningTimeout {timeout} is over"
+    )
+    return Remedy(
+        lever=Lever.DEVICES,
+        subject=f"pool/{pool.name}",
+        text=f"node {shown}{more} is Ready, but shows no {devices} yet (does its device plugin run "
+        f"there?): {stands}",
+    )
 
 
 def _larger_node(growing: Growing, pool: PoolEvidence) -> Iterator[Remedy]:

@@ -19,6 +19,8 @@ class Lever(StrEnum):
     MAX_REPLICAS = "MaxReplicas"
     NODE = "Node"
     """What one node of the pool offers."""
+    DEVICES = "Devices"
+    """What the pool's nodes show of them."""
     TOLERANCE = "Tolerance"
     """behavior.scaleUp.tolerance of the HPA."""
     DEMAND = "Demand"

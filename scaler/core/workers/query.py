@@ -75,7 +75,7 @@ def hear(
         return Heard(on=None, detail=query.detail, reason=Reason.QUERY_MISSING)
     name, answer = query.key.name, answers.get(query.key)
     if answer is None or (answer.expression and answer.expression != query.expression):
-        return _failed(name, "it was not asked yet")
+        return _unknown(f"query {name} was not asked yet")
     if answer.problem is not None or answer.on is None:
         return _failed(name, answer.problem or "it gave no answer")
     if abs(now - answer.at) > max_age:
@@ -84,5 +84,8 @@ def hear(
 
 
 def _failed(name: str, problem: str) -> Heard:
-    detail = f"query {name} failed: {problem}"
+    return _unknown(f"query {name} failed: {problem}")
+
+
+def _unknown(detail: str) -> Heard:
     return Heard(on=None, detail=detail, reason=Reason.PROMETHEUS_FAILED)

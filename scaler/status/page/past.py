@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Protocol
 
 import structlog
@@ -135,7 +136,7 @@ class Past:
     def _asked(self, expression: str) -> Found:
         at = self._clock()
         try:
-            matrix = self._connected().raw(expression, at=at)
+            matrix = _finite(self._connected().raw(expression, at=at))
         except UnreachableError as error:
             return self._failed_all(Found(at=at, problem=str(error)))
         except QueryFailedError as error:
@@ -162,3 +163,14 @@ class Past:
                 self._server[1].close()
             self._server = (settings, self._connect(settings))
         return self._server[1]
+
+
+def _finite(matrix: Matrix) -> Matrix:
+    """Leave out what has no place on a chart: there it is a time in which nothing was seen."""
+    return replace(
+        matrix,
+        series=tuple(
+            replace(row, points=tuple(point for point in row.points if isfinite(point[1])))
+            for row in matrix.series
+        ),
+    )

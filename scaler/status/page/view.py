@@ -10,6 +10,8 @@ ROWS: Final = 50
 """Of a table on one page."""
 LONGEST_TEXT: Final = 200
 """Of a search."""
+MOST_FIELDS: Final = 20
+"""Of a query; those after them are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,8 @@ class View:
 
 def read(path: str, query: str) -> View:
     """Read a URL's path and query; what can't be understood is left out."""
-    found = {name: text[:LONGEST_TEXT] for name, text in parse_qsl(query, max_num_fields=20)}
+    first = "&".join(query.split("&", MOST_FIELDS)[:MOST_FIELDS])
+    found = {name: text[:LONGEST_TEXT] for name, text in parse_qsl(first)}
     span = found.get("span", "")
     offset = found.get("offset", "")
     texts = ("q", "reason", "signal", "state", "id", "namespace", "name")

@@ -9,7 +9,7 @@ from scaler.core.decision import Decision
 from scaler.core.policy import Policy
 from scaler.core.reasons import Reason
 from scaler.core.remedy.remedy import Lever
-from tests.builders import GPU, amounts, make_pod_set, make_shape, make_workload
+from tests.builders import GPU, NOW, amounts, make_node, make_pod_set, make_shape, make_workload
 from tests.core.queue_fixture import (
     GPUS,
     POOL,
@@ -117,3 +117,29 @@ def test_a_pod_that_fits_by_size_alone_is_told_to_lack_something_else() -> None:
     decision, found = asked(snapshot)
     assert decision.reason is Reason.FITS_NO_NODE
     assert "labels, taints, domains" in pulled(found, Lever.NODE).text
+
+
+def test_a_ready_node_without_devices_is_named() -> None:
+    """Without a device plugin it would be waited for in silence."""
+    nodes = [
+        make_node(name="old", gpus=0),
+        make_node(name="young", gpus=0, created=NOW - 60),
+        make_node(name="late", gpus=0, created=NOW - 60, ready=False),
+        make_node(name="whole"),
+    ]
+    _, found = asked(make_cluster(*make_jobs(3), size=4, nodes=nodes))
+    said = "is Ready, but shows no"
+    asks = "yet (does its device plugin run there?): it is"
+    assert [one.text for one in found if one.lever is Lever.DEVICES] == [
+        f"node young {said} {GPU} {asks} coming until provisioningTimeout 15m is over",
+        f"node old {said} {GPU} {asks} broken, since provisioningTimeout 15m is over",
+    ]
+
+
+def test_of_many_nodes_without_devices_three_are_named() -> None:
+    """The rest is a number; nodes that have theirs are none of them."""
+    nodes = [make_node(name=f"n{number}", gpus=0, created=NOW - 60) for number in range(5)]
+    _, found = asked(make_cluster(*make_jobs(3), size=5, nodes=nodes))
+    assert pulled(found, Lever.DEVICES).text.startswith("node n0, n1, n2 and 2 more is Ready")
+    _, found = asked(make_cluster(*make_jobs(3), size=3))
+    assert not [one for one in found if one.lever is Lever.DEVICES]

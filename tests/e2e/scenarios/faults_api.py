@@ -13,7 +13,7 @@ from tests.e2e.replica import PREFIX
 from tests.e2e.scenarios.patients import AILING, patients
 from tests.e2e.waiting import pause, though_late, until
 from tests.e2e.ward import POOL, job_of, queue_of
-from tests.e2e.world import Scenario, World
+from tests.e2e.world import HEAVY, Scenario, World
 
 AWAY = MAX_WATCH_AGE + 5
 """Seconds."""
@@ -142,6 +142,6 @@ SCENARIOS: tuple[Scenario, ...] = (
         id="F6",
         title="the API server refuses us, and grants again",
         play=f6,
-        shares=AILING,
+        shares=HEAVY,
     ),
 )

@@ -11,7 +11,7 @@ from tests.e2e.scenarios.faults import SLOW
 from tests.e2e.scenarios.patients import AILING, FAULTY, patients
 from tests.e2e.waiting import pause, though_late, until
 from tests.e2e.ward import COOLDOWN
-from tests.e2e.world import Scenario, World
+from tests.e2e.world import HEAVY, Scenario, World
 
 DOWN = 10.0
 PATIENT = 90
@@ -20,7 +20,7 @@ PATIENT = 90
 
 def f7(world: World) -> str:
     """Our processes die: both for a while, then one of the two."""
-    with patients(world, AILING) as p:
+    with patients(world, AILING, last=True) as p:
         _cooldown(p, PATIENT)
         try:
             both = _both_killed(p)
@@ -70,7 +70,7 @@ def _one_killed(p: Patients) -> str:
 
 def f9(world: World) -> str:
     """The policy is broken and mended while it is read: until then the last good one holds."""
-    with patients(world) as p:
+    with patients(world, last=True) as p:
         since = time.monotonic()
         p.scaler.set_policy(_broken(p))
         refused = time.monotonic() - since
@@ -178,6 +178,6 @@ def _all_ready(p: Patients) -> bool:
 
 
 SCENARIOS: tuple[Scenario, ...] = (
-    Scenario(id="F7", title="our processes are killed", play=f7, shares=AILING),
+    Scenario(id="F7", title="our processes are killed", play=f7, shares=HEAVY),
     Scenario(id="F9", title="the ConfigMap is broken and mended", play=f9, shares=FAULTY),
 )

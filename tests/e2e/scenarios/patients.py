@@ -35,15 +35,22 @@ _turns: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 @contextmanager
-def patients(world: World, installation: str = FAULTY) -> Iterator[Patients]:
-    """Give an installation's patients, all well; they are made at the first call of a run."""
+def patients(world: World, installation: str = FAULTY, *, last: bool = False) -> Iterator[Patients]:
+    """Give an installation's patients, all well; they are made at the first call of a run.
+
+    The `last` of a row lets them rest: what they cost is missed by whoever plays beside.
+    """
     key = (world.stack.folder, installation)
     with _turns[installation]:
         if key not in _made:
             _made[key] = _admit(world, installation)
         made = _made[key]
         made.settle()
-        yield made
+        try:
+            yield made
+        finally:
+            if last:
+                made.rest()
 
 
 def _admit(world: World, installation: str) -> Patients:

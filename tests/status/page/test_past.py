@@ -165,3 +165,13 @@ def test_the_time_out_is_our_own_however_long_the_policy_allows() -> None:
     assert isinstance(server, Connection)
     assert server.settings.timeout == LONGEST_SECONDS
     server.close()
+
+
+def test_what_is_no_number_is_not_in_history() -> None:
+    """A page must not fail over a division by zero in somebody's rule."""
+    odd = ((1000, float("nan")), (2000, 2.0), (3000, float("inf")), (4000, float("-inf")))
+    server = FakePrometheus()
+    server.answers["a"] = Matrix(series=(RawSeries(labels={"pod": "p"}, points=odd),))
+    with asking(server) as (past, _):
+        (row,) = answer(past, "a").matrix.series
+    assert (row.labels, row.points) == ({"pod": "p"}, ((2000, 2.0),))

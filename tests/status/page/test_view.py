@@ -15,6 +15,7 @@ def test_what_is_not_understood_is_left_out() -> None:
     """What is not understood is left out."""
     assert read("/", "span=3000y&offset=-1&other=1&q=a") == View(q="a")
     assert read("/", "offset=%C2%B2").offset == 0, "a digit, but no number"
+    assert read("/", f"q=a{'&other=1' * 1000}&name=late") == View(q="a")
 
 
 def test_a_link_keeps_the_search_and_another_path_does_not() -> None:

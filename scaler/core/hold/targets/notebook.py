@@ -25,14 +25,20 @@ def pieces(sought: Sought) -> tuple[Piece, ...] | Refusal:
     if found is None or found.deleting:
         end = "does not exist" if found is None else "is being deleted"
         return Refusal(cause=Cause.TARGET_MISSING, message=f"{KIND}/{name} {end}")
+    return of(sought, found)
+
+
+def of(sought: Sought, found: Controlled) -> tuple[Piece, ...] | Refusal:
+    """Take a Notebook as the one piece."""
+    label = f"{KIND}/{found.name}"
     if not isinstance(found.part, NotebookPart):
-        return Refusal(cause=Cause.SOURCE_UNKNOWN, message=f"{KIND}/{name} was not read")
+        return Refusal(cause=Cause.SOURCE_UNKNOWN, message=f"{label} was not read")
     mark = next((one for one in found.marks if one.component == COMPONENT), None)
     own = mark or sought.mark(component=COMPONENT, was=_WAS)
     return (
         Piece(
             uid=found.uid,
-            label=f"{KIND}/{name}",
+            label=label,
             grip=sought.grip(mark, zero=found.part.stopped is not None),
             take=(_write(found, own, stop=True),),
             give=(_write(found, own, stop=False),),
