@@ -109,3 +109,11 @@ def test_no_answer_is_not_no(answer: QueryAnswer | None) -> None:
 def test_a_query_that_can_not_be_asked_is_not_no() -> None:
     """A query that can not be asked is not no."""
     assert heard(None, policy=Policy()) == (None, Reason.QUERY_MISSING)
+
+
+def test_a_query_that_was_not_asked_yet_did_not_fail() -> None:
+    """Right after the start nothing is wrong; it only is not known."""
+    query = bound()
+    heard = hear(query=query, answers={}, max_age=60, now=NOW)
+    assert (heard.on, heard.reason) == (None, Reason.PROMETHEUS_FAILED)
+    assert heard.detail == "query requests was not asked yet"
