@@ -314,3 +314,18 @@ def test_values_are_open_by_a_list_of_keys() -> None:
     found = dict(open_metadata(metadata.items()))
     assert {key for key, value in found.items() if value is None} == {"tlsClientKey", "x"}
     assert found["clusterQueue"] == QUEUE["clusterQueue"]
+
+
+@pytest.mark.parametrize(
+    ("key", "texts"),
+    [
+        ("idleAfter", ("60s", "1m")),
+        ("graceAfterStart", ("0s", "0m")),
+        ("busyFromPercent", ("5", "5.0")),
+    ],
+)
+def test_equal_triggers_are_written_alike(key: str, texts: tuple[str, str]) -> None:
+    """A name is kept for all that are equal; made anew by another replica it must be the same."""
+    one, other = (parse({**IDLE, key: text}) for text in texts)
+    assert one == other
+    assert repr(one) == repr(other)
